@@ -84,13 +84,14 @@ class Memory(_ShownMapping[int]):
 
 
 def collectives_table(artifact: Artifact) -> Collectives:
-    """The collectives of a step, in order."""
+    """The collectives of a step, in order; one of a loop is a row, and runs `count` times."""
     large = [row for row in artifact.collectives if row.payload_bytes > _SCALAR_BYTES]
-    scalars = len(artifact.collectives) - len(large)
+    count = sum(row.count for row in large)
+    scalars = sum(row.count for row in artifact.collectives) - count
     total = sum(row.payload_bytes * row.count for row in large)
-    title = f"{plural(len(large), 'collective')} a step, {total:,} payload bytes"
+    title = f"{plural(count, 'collective')} a step, {total:,} payload bytes"
     if scalars:
-        title += f", and {scalars} of at most {_SCALAR_BYTES} bytes"
+        title += f", and {scalars:,} of at most {_SCALAR_BYTES} bytes"
     return Collectives(artifact.collectives, ["kind", "axes", "dtype", "payload_bytes", "count",
                                                "module"], title)
 
@@ -150,7 +151,7 @@ def local_bytes(port: Port, mesh: dict[str, int]) -> int:
 def summary(artifact: Artifact, inputs: list[Port], results: list[Port]) -> str:
     """`main on {'tp': 4}: 1 input, 1 result, 5 collectives of 163,840 bytes a step`."""
     total = sum(row.payload_bytes * row.count for row in artifact.collectives)
-    count = plural(len(artifact.collectives), "collective")
+    count = plural(sum(row.count for row in artifact.collectives), "collective")
     sent = f"{count} of {total:,} bytes a step" if artifact.collectives else count
     kind = artifact.target.get("kind", "cpu")
     target = "" if kind == "cpu" else f", target {kind}"
