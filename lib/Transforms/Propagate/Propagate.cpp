@@ -8,6 +8,7 @@
 #include "Problem/MeshCosts.h"
 #include "Search/MeshAssignment.h"
 #include "tp/Transforms/Propagate/PropagatePasses.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
 namespace tp {
@@ -58,21 +59,25 @@ FailureOr<AssignmentOptions> PropagatePass::modelOptions() {
 }
 
 /// How much cheaper an assignment there may be than the one that was found.
+/// Costs hold more than bytes, so they are only compared.
 static void remarkGap(const AssignmentGraph &graph, const PartSolution &part) {
   const Cost &cost = part.solution.cost, &bound = part.solution.bound;
   bool isPrimary = cost.primary != bound.primary;
-  int64_t found = isPrimary ? cost.primary : cost.secondary;
-  int64_t least = isPrimary ? bound.primary : bound.secondary;
-  bool isBytes = isPrimary &&
-                 part.model.problem.costs.objective == Objective::Communication;
-  graph.func->emitRemark()
+  double found = isPrimary ? cost.primary : cost.secondary;
+  double least = isPrimary ? bound.primary : bound.secondary;
+  int64_t sent = 0;
+  for (const CostedCollective &each : costedCollectives(graph, part))
+    sent += each.times * each.ringBytes;
+  mlir::emitRemark(graph.func->getLoc())
       << "axis " << graph.partName(part.part)
       << ": the assignment is the best one found, no assignment is proved to "
-         "be the best: it costs "
-      << found << (isBytes ? " bytes" : " ps") << " where "
-      << (isPrimary ? "" : "communication is the same and ")
-      << "none costs less than " << least
-      << "; a larger 'table-bytes' of tp-propagate may find a better one";
+         "be the best: a rank sends "
+      << sent << " bytes over it in a step, and "
+      << (isPrimary ? "" : "with the same communication ")
+      << "none costs less than "
+      << llvm::formatv("{0:F1}", found > 0 ? 100 * least / found : 100).str()
+      << "% of it; plan entries for more modules leave fewer choices, among "
+         "which tp may find a better one";
 }
 
 LogicalResult PropagatePass::run() {

@@ -101,12 +101,12 @@ public:
       remark << "the pins leave no other choice";
       break;
     case NextBest::Outcome::TooLarge:
-      remark << "the next best choice is beyond what can be proved in "
-                "'table-bytes' of tp-propagate";
+      remark << "the next best choice is beyond what can be proved; plan "
+                "entries for more modules leave fewer choices";
       break;
     case NextBest::Outcome::NotTried:
-      remark << "the next best choice is beyond 'explain-limit' of "
-                "tp-propagate";
+      remark << "the next best choice was not looked for, there are too many "
+                "collectives";
       break;
     case NextBest::Outcome::Found:
       remark << "the next best choice has "
