@@ -12,6 +12,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tp/IR/CustomOps.h"
 #include "tp/IR/Entries.h"
+#include "tp/IR/PortAttributes.h"
 #include "tp/IR/Program.h"
 #include "tp/IR/Queues/Queues.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -81,6 +82,11 @@ LogicalResult TPDialect::verifyOperationAttribute(Operation *op,
     return expect(calls && calls.getType().isSignlessInteger(64) &&
                       calls.getInt() >= 1 && calls.getInt() <= mostCalls,
                   "an integer from 1 to 1000");
+  }
+  if (name == attr::recompute) {
+    auto modules = dyn_cast<ArrayAttr>(attribute.getValue());
+    return expect(modules && llvm::all_of(modules, llvm::IsaPred<StringAttr>),
+                  "an array of modules' names");
   }
   if (name == attr::partOf)
     return expect(isa<StringAttr>(attribute.getValue()), "an entry's name");

@@ -8,7 +8,7 @@ docs/python.md describes the interface. Running needs numpy alone.
 from __future__ import annotations
 
 from .compiler import compile
-from .errors import CompileError, Error, ExportError, PlanWarning, RunError
+from .errors import CompileError, Error, ExportError, ExportWarning, PlanWarning, RunError
 from .export import export, export_entries, export_training
 from .export.local_map import local_map
 from .export_jax import export_jax
@@ -32,10 +32,10 @@ def __getattr__(name: str) -> str:
 
 
 __all__ = ["ColwiseParallel", "CompileError", "ContextParallel", "Error", "ExpertParallel",
-           "ExportError", "FullyShard", "Model", "PairwiseParallel", "PairwiseSequenceParallel",
-           "Partial", "PlanWarning", "PrepareModuleInput", "PrepareModuleInputOutput",
-           "PrepareModuleOutput", "Program", "Recompute", "Replicate", "ReplicateParallel",
-           "RowwiseParallel", "Rule", "RunError", "SequenceParallel", "Shard", "Sharding", "State",
-           "TextModel", "compile", "export", "export_entries", "export_jax", "export_training",
-           "from_local", "generate", "load", "local_map", "progress", "to_local",
+           "ExportError", "ExportWarning", "FullyShard", "Model", "PairwiseParallel",
+           "PairwiseSequenceParallel", "Partial", "PlanWarning", "PrepareModuleInput",
+           "PrepareModuleInputOutput", "PrepareModuleOutput", "Program", "Recompute", "Replicate",
+           "ReplicateParallel", "RowwiseParallel", "Rule", "RunError", "SequenceParallel", "Shard",
+           "Sharding", "State", "TextModel", "compile", "export", "export_entries", "export_jax",
+           "export_training", "from_local", "generate", "load", "local_map", "progress", "to_local",
            "visualize_sharding"]

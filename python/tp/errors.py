@@ -42,6 +42,11 @@ class CompileError(Error):
         self.plan_entry = plan_entry
 
 
+class ExportWarning(UserWarning):
+    """A module is exported with the right numbers, but not as its code says. The text says where,
+    and what to write instead."""
+
+
 class PlanWarning(UserWarning):
     """The compiler warns: an entry of the plan has no effect, ranks hold no part of any result, or
     every rank does all the work. The text says where.

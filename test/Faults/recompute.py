@@ -27,6 +27,12 @@ FAULTS = {
          "true", RECOMPUTE),
     ],
     "lib/Transforms/Plan/Recompute/RecomputedModules.cpp": [
+        ("the model's modules stay beside those of the plan that they lie in",
+         "return «isInside(module, name)» || isInside(name, module);",
+         "false", RECOMPUTE),
+        ("the model's modules stay beside those of the plan that lie in them",
+         "return isInside(module, name) || «isInside(name, module)»;",
+         "false", RECOMPUTE),
         ("modules that lie in each other are no error",
          "if («!isOuter && !isInside(module, other.module)»)",
          "true", RECOMPUTE_INVALID),

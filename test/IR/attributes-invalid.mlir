@@ -90,3 +90,8 @@ func.func @result_layouts(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = math.exp %x {tp.result_layouts = []} : tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// -----
+
+// expected-error@+1 {{attribute 'tp.recompute' is an array of modules' names, got [1]}}
+func.func private @recompute() attributes {tp.recompute = [1]}

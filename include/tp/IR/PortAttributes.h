@@ -31,7 +31,7 @@ inline constexpr llvm::StringLiteral forwardGather = "forward",
 /// travel from rank to rank (tp-form-attention).
 inline constexpr llvm::StringLiteral ring = "tp.ring";
 /// On a function: the modules whose values are computed again in the backward
-/// pass. Of a plan, for tp-recompute.
+/// pass. Of a model or a plan, for tp-recompute.
 inline constexpr llvm::StringLiteral recompute = "tp.recompute";
 /// The style of such modules in the table of what the plan bound.
 inline constexpr llvm::StringLiteral recomputeStyle = "recompute";

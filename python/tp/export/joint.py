@@ -14,6 +14,7 @@ from torch.fx.traceback import preserve_node_meta
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..errors import ExportError
+from .checkpoints import Checkpoints
 from .decompositions import decomposition_table, gradients
 from .grad_modes import inline_grad_modes
 from .marks import Marks
@@ -53,6 +54,7 @@ class Joint:
         gradients: from a parameter's position among the specs to its gradient's node.
         updates: from the position of a buffer or input to the node of its next value.
         marks: of the module's calls in the forward pass; to be detached first and taken last.
+        recomputed: the modules that the step computes again.
     """
     program: ExportedProgram
     graph: torch.fx.Graph
@@ -62,12 +64,13 @@ class Joint:
     gradients: dict[int, torch.fx.Node]
     updates: dict[int, torch.fx.Node]
     marks: Marks
+    recomputed: list[str]
 
 
 def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], target: Any) -> Joint:
     """Traces the step. Raises ExportError where it cannot be traced or has no gradient."""
     table = {**decomposition_table(), **gradients.DECOMPOSITIONS}
-    marks = Marks(step.module)
+    marks, checkpoints = Marks(step.module), Checkpoints(step.module)
     with ExitStack() as stack:
         stack.enter_context(torch.enable_grad())
         # The fused kernels of attention and of recurrent layers have no form in linalg.
@@ -76,7 +79,7 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
         stack.enter_context(transformers_options(step, kwargs))
         stack.enter_context(quiet())
         try:
-            with marks.recording():
+            with marks.recording(), checkpoints.recording():
                 program = torch.export.export(step, (args, dict(kwargs), target), strict=False)
             inline_grad_modes(program.graph_module)
             # No gradient flows through what a mark returns.
@@ -91,7 +94,7 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
                 stack, program.graph_module, tuple(values), decompositions=table)
         except Exception as error:
             raise _in_module(trace_error(step, error)) from error
-    return _read(program, joint.graph_module.graph, marks)
+    return _read(program, joint.graph_module.graph, marks, checkpoints.modules())
 
 
 def _in_module(error: ExportError) -> ExportError:
@@ -114,7 +117,8 @@ def _check_loss(program: ExportedProgram) -> None:
                           "loss.mean()")
 
 
-def _read(program: ExportedProgram, graph: torch.fx.Graph, marks: Marks) -> Joint:
+def _read(program: ExportedProgram, graph: torch.fx.Graph, marks: Marks,
+          recomputed: list[str]) -> Joint:
     """What the inputs and outputs of the joint graph are, by torch's descriptions of them."""
     placeholders: dict[int, torch.fx.Node] = {}
     seed: torch.fx.Node | None = None
@@ -138,7 +142,7 @@ def _read(program: ExportedProgram, graph: torch.fx.Graph, marks: Marks) -> Join
     if seed is None:
         raise ExportError(_NO_GRADIENT)
     found = Joint(program, graph, [placeholders[i] for i in range(len(placeholders))], output,
-                  seed, {}, {}, marks)
+                  seed, {}, {}, marks, recomputed)
     for node, description in zip(output.args[0], output.meta["desc"]):
         if node is None or description is None:
             continue

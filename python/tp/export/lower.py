@@ -44,7 +44,8 @@ class _LocatedNodes(ContextCache):
 
 def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Port],
           modules: Sequence[ModuleRow], aliases: Mapping[str, Sequence[str]],
-          path_of: Callable[[torch.fx.Node], str] = module_path) -> str:
+          path_of: Callable[[torch.fx.Node], str] = module_path,
+          recomputed: Sequence[str] = ()) -> str:
     """The text of a module whose function `main` computes the graph.
 
     Args:
@@ -54,6 +55,7 @@ def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Po
         modules: the rows of the module table; none where the graph has no table.
         aliases: of a tied weight that the graph reads, its other names.
         path_of: the module that a node is located in; `bwd:PATH` for a node of the backward pass.
+        recomputed: the modules that the backward pass computes again.
 
     Raises:
         ExportError: an op has no form in linalg.
@@ -78,7 +80,7 @@ def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Po
         _run(module, pipeline, without=_VERIFY if has_custom_ops else "")
     with context, ir.Location.unknown(context):
         _refuse_foreign_ops(module)
-        _describe(module, arguments, results, modules, aliases)
+        _describe(module, arguments, results, modules, aliases, recomputed)
         text: str = module.operation.get_asm(enable_debug_info=True)
         return text
 
@@ -173,7 +175,8 @@ def _refuse_foreign_ops(module: ir.Module) -> None:
 
 
 def _describe(module: ir.Module, arguments: Sequence[Port], results: Sequence[Port],
-              modules: Sequence[ModuleRow], aliases: Mapping[str, Sequence[str]]) -> None:
+              modules: Sequence[ModuleRow], aliases: Mapping[str, Sequence[str]],
+              recomputed: Sequence[str]) -> None:
     """Sets the attributes that docs/model-file.md describes."""
     function = next(op for op in module.body.operations if op.operation.name == "func.func")
     names = {name for port, key in zip(arguments, keys_of(arguments))
@@ -184,6 +187,9 @@ def _describe(module: ir.Module, arguments: Sequence[Port], results: Sequence[Po
     assert len(function.arguments) == len(arguments) and len(function.type.results) == len(results)
     _restore_unsigned(function, arguments, results)
     assert all(port.updates is None or port.updates in names for port in results)
+    if recomputed:
+        function.attributes["tp.recompute"] = ir.ArrayAttr.get(
+            [ir.StringAttr.get(name) for name in recomputed])
     if modules:
         module.operation.attributes["tp.modules"] = ir.ArrayAttr.get([_row(row) for row in modules])
 

@@ -14,6 +14,7 @@ from torch.export import ExportedProgram
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from .caches import caches_as_trees
+from .checkpoints import Checkpoints
 from .decompositions import decomposition_table
 from .experts import experts_implementation
 from .marks import Marks
@@ -44,7 +45,7 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
         stack.enter_context(_unchanged(module))
         stack.enter_context(quiet())
         try:
-            with marks.recording():
+            with marks.recording(), Checkpoints(module).recording():
                 program = torch.export.export(module, args, dict(kwargs), strict=False)
             refuse_trace(program)
             assert_what_raises(program)

@@ -81,7 +81,8 @@ class _Builder:
         step.end()
         ports = [port for port, _ in step.arguments]
         results = [port for port, _ in step.results]
-        mlir = lower(graph, ports, results, modules, step.aliases, step_path)
+        mlir = lower(graph, ports, results, modules, step.aliases, step_path,
+                     self._joint.recomputed)
         return Model(mlir, ports, results, step.weights, own_plan_of(self._module),
                      own_plan_of(self._module, experts=True))
 

@@ -1,4 +1,5 @@
 // RUN: tp-opt %s --tp-apply-plan --tp-recompute --tp-verify-bound --split-input-file | FileCheck %s
+// RUN: tp-opt %s --tp-apply-plan --split-input-file | FileCheck %s --check-prefix=BOUND
 // RUN: tp-opt %s --tp-partition-pipeline --split-input-file | FileCheck %s --check-prefix=LOCAL
 
 // What the backward pass reads of a module is computed again, right before it
@@ -124,4 +125,35 @@ func.func @sharded(%w: tensor<10x6xf32> {tp.name = "w1.weight", tp.kind = "param
   %g = linalg.matmul ins(%yt, %x : tensor<10x8xf32>, tensor<8x6xf32>) outs(%z4 : tensor<10x6xf32>) -> tensor<10x6xf32> loc("bwd:w1"("mm_2"))
   %w1 = linalg.sub ins(%w, %g : tensor<10x6xf32>, tensor<10x6xf32>) outs(%e4 : tensor<10x6xf32>) -> tensor<10x6xf32>
   return %w1, %dx, %y : tensor<10x6xf32>, tensor<8x6xf32>, tensor<8x10xf32>
+}
+
+// -----
+
+// The model names modules itself. Those that the plan's are in, or that are in
+// the plan's, give way.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  tp.recompute "a"
+  tp.recompute "b.act"
+}
+// BOUND-LABEL: func.func @of_the_model(
+// BOUND-SAME: attributes {tp.recompute = ["c", "d", "a", "b.act"]}
+// CHECK-LABEL: func.func @of_the_model(
+// CHECK-NOT: tp.recompute
+// CHECK-SAME: {
+// CHECK-COUNT-3: tp.kept
+// CHECK-NOT: tp.kept
+// CHECK: return
+func.func @of_the_model(%x: tensor<8xf32> {tp.name = "x", tp.kind = "user_input"}) -> tensor<8xf32>
+    attributes {tp.recompute = ["a.act", "b", "c", "d"]} {
+  %e = tensor.empty() : tensor<8xf32>
+  %a = linalg.exp ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("a.act"("exp"))
+  %b = linalg.exp ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("b.act"("exp_1"))
+  %c = linalg.exp ins(%b : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("c"("exp_2"))
+  %g = linalg.mul ins(%c, %x : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("bwd:<loss>"("mul"))
+  %dc = linalg.mul ins(%g, %c : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("bwd:c"("mul_1"))
+  %db = linalg.mul ins(%dc, %b : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("bwd:b.act"("mul_2"))
+  %da = linalg.mul ins(%db, %a : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("bwd:a.act"("mul_3"))
+  return %da : tensor<8xf32>
 }

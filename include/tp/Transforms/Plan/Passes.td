@@ -81,8 +81,10 @@ def ApplyPlan : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
 def Recompute : Pass<"tp-recompute", "::mlir::ModuleOp"> {
   let summary = "Computes values of modules again in the backward pass";
   let description = [{
-    `tp.recompute` of a function has the names of modules; tp-apply-plan writes it
-    for the entries of that name. The pass removes it.
+    `tp.recompute` of a function has the names of modules. A model has it where its
+    code computes them again; tp-apply-plan adds those of the plan's entries of that
+    name, which replace the model's modules that lie in them or around them. The
+    pass removes it.
 
     What the backward pass of such a module (ops located in `bwd:MODULE`) reads of
     its forward pass is computed again, by copies of the forward ops, as few as

@@ -38,8 +38,6 @@ static bool isReadAgain(func::FuncOp function, const ModuleIndex &index,
 
 LogicalResult Binder::recompute() {
   SmallVector<Attribute> names;
-  if (auto known = function->getAttrOfType<ArrayAttr>(attr::recompute))
-    llvm::append_range(names, known);
   for (auto entry : plan.getBody().getOps<RecomputeOp>()) {
     SmallVector<StringRef> modules = tree.match(entry.getPattern());
     // `*` stands for modules of one segment, not for the root.
@@ -91,8 +89,21 @@ LogicalResult Binder::recompute() {
                          << "', reads what the forward pass of '"
                          << modules.front() << "' computes";
   }
-  if (!names.empty())
-    function->setAttr(attr::recompute,
-                      ArrayAttr::get(plan.getContext(), names));
+  if (names.empty())
+    return success();
+  // What the model itself computes again gives way to what the plan does with
+  // the same values.
+  auto known = function->getAttrOfType<ArrayAttr>(attr::recompute);
+  SmallVector<Attribute> all;
+  if (known)
+    llvm::copy_if(known, std::back_inserter(all), [&](Attribute of) {
+      StringRef module = cast<StringAttr>(of).getValue();
+      return llvm::none_of(names, [&](Attribute by) {
+        StringRef name = cast<StringAttr>(by).getValue();
+        return isInside(module, name) || isInside(name, module);
+      });
+    });
+  llvm::append_range(all, names);
+  function->setAttr(attr::recompute, ArrayAttr::get(plan.getContext(), all));
   return success();
 }
