@@ -7,7 +7,6 @@
 
 #include "Handles.h"
 #include "tp/Runtime/CreateRank.h"
-#include <algorithm>
 
 using namespace tp::runtime;
 using namespace tp::capi;
@@ -118,88 +117,6 @@ tp_status *tp_rank_entry(tp_rank *handle, const char *name, tp_rank **entry) {
   });
 }
 
-/// The port, unless there is none or it has no buffer.
-static Status findBuffer(const tp_rank *handle, tp_port_side side,
-                         int64_t index, const void *tensor, const Port *&port) {
-  if (Status status = checkHandles(handle, tensor); !status.ok())
-    return status;
-  const EntryView &entry = handle->rank->program();
-  if (Status status = checkPort(entry, side, index); !status.ok())
-    return status;
-  port = &portsOf(entry, side)[index];
-  if (port->dead)
-    return invalidArgument("argument '" + port->name +
-                           "' is dead: it has no buffer");
-  return {};
-}
-
-static tp_status *viewOf(const tp_rank *handle, tp_port_side side,
-                         int64_t index, tp_tensor *local) {
-  return guarded([&]() -> Status {
-    const Port *port = nullptr;
-    if (Status status = findBuffer(handle, side, index, local, port);
-        !status.ok())
-      return status;
-    const Rank &rank = *handle->rank;
-    describeTensor(local, port->dtype, port->localShape(), port->localStrides(),
-                   side == TP_RESULT ? rank.result(index)
-                                     : rank.argument(index));
-    bool onDevice = rank.space() == MemorySpace::Device;
-    local->memory_space = onDevice ? TP_DEVICE : TP_HOST;
-    local->device = int32_t(rank.device());
-    return {};
-  });
-}
-
-/// Whether it is the whole tensor, where the rank's part belongs.
-static bool isWhole(const tp_tensor *tensor, const Port &port) {
-  return tensor && tensor->dtype == int32_t(port.dtype) &&
-         tensor->rank == int32_t(port.shape.size()) &&
-         std::equal(port.shape.begin(), port.shape.end(), tensor->sizes) &&
-         port.shape != port.localShape();
-}
-
-/// Calls `copy` with the caller's tensor when it is one of the port. `instead`
-/// is what to do with a whole one.
-template <typename Copy>
-static tp_status *copyLocal(const tp_rank *handle, tp_port_side side,
-                            int64_t index, const tp_tensor *local,
-                            const char *instead, const Copy &copy) {
-  return guarded([&]() -> Status {
-    const Port *port = nullptr;
-    // A null tensor gets a better message below.
-    if (Status status = findBuffer(handle, side, index, handle, port);
-        !status.ok())
-      return status;
-    if (Status status = checkTensor(local, *port, port->localShape(),
-                                    localName(side, *port));
-        !status.ok())
-      return isWhole(local, *port)
-                 ? invalidArgument(
-                       status.message() +
-                       ", the shape of the whole tensor: " + instead)
-                 : status;
-    LocalTensor tensor;
-    tensor.data = local->data;
-    tensor.strides = stridesOf(local);
-    tensor.space = local->memory_space == TP_DEVICE ? MemorySpace::Device
-                                                    : MemorySpace::Host;
-    tensor.device = local->device;
-    return copy(tensor).within(localName(side, *port));
-  });
-}
-
-/// An argument's buffer is zeros until the host sets it: to compute with these,
-/// or to read them, is a mistake.
-static Status checkIsSet(const tp_rank &handle, int64_t index) {
-  if (handle.isSet->contains(handle.rank->program().tensorOf(index)))
-    return handle.rank->checkNotLost(index);
-  return invalidArgument(
-      "argument '" + portName(handle.rank->program().arguments, index) +
-      "' was never set: call tp_rank_set_argument, or write to the view of "
-      "tp_rank_argument, before the first step");
-}
-
 static Status checkAllSet(const tp_rank &handle) {
   const std::vector<Port> &arguments = handle.rank->program().arguments;
   for (size_t i = 0; i < arguments.size(); ++i)
@@ -207,59 +124,6 @@ static Status checkAllSet(const tp_rank &handle) {
       if (Status status = checkIsSet(handle, int64_t(i)); !status.ok())
         return status;
   return {};
-}
-
-tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
-                                const tp_tensor *local) {
-  return copyLocal(handle, TP_ARGUMENT, index, local,
-                   "cut this rank's part out of it with tp_scatter",
-                   [&](const LocalTensor &tensor) {
-                     Status status = handle->rank->write(index, tensor);
-                     if (status.ok())
-                       handle->isSet->insert(
-                           handle->rank->program().tensorOf(index));
-                     return status;
-                   });
-}
-tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side, int64_t index,
-                              const tp_tensor *local) {
-  if (side == TP_ARGUMENT)
-    if (tp_status *status = guarded([&]() -> Status {
-          const Port *port = nullptr;
-          Status found = findBuffer(handle, side, index, handle, port);
-          return found.ok() ? checkIsSet(*handle, index) : found;
-        }))
-      return status;
-  return copyLocal(handle, side, index, local,
-                   "get the parts of all ranks and join them with tp_assemble",
-                   [&](const LocalTensor &tensor) {
-                     if (side == TP_RESULT && !handle->hasResults)
-                       return invalidArgument(
-                           "no step has run, so results have no values: call "
-                           "tp_rank_submit and tp_rank_wait before");
-                     const Port &port =
-                         portsOf(handle->rank->program(), side)[index];
-                     if (port.update && port.update->inPlace)
-                       if (Status status = handle->rank->checkNotLost(
-                               port.update->argument);
-                           !status.ok())
-                         return status;
-                     return handle->rank->read(side == TP_RESULT
-                                                   ? PortSide::Result
-                                                   : PortSide::Argument,
-                                               index, tensor);
-                   });
-}
-tp_status *tp_rank_argument(tp_rank *handle, int64_t index, tp_tensor *local) {
-  tp_status *status = viewOf(handle, TP_ARGUMENT, index, local);
-  if (!status) {
-    handle->isSet->insert(handle->rank->program().tensorOf(index));
-    handle->rank->restored(index);
-  }
-  return status;
-}
-tp_status *tp_rank_result(tp_rank *handle, int64_t index, tp_tensor *local) {
-  return viewOf(handle, TP_RESULT, index, local);
 }
 
 /// What a call on the rank returns. Out of memory, the rank cannot join the

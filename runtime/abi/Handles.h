@@ -135,6 +135,10 @@ inline const std::vector<Port> &portsOf(const EntryView &entry,
 const char *nameOf(tp_port_side side);
 Status checkPort(const EntryView &entry, tp_port_side side, int64_t index);
 
+/// An argument's buffer is zeros until the host sets it, and one that is lost
+/// may be half new: to compute with these, or to read them, is a mistake.
+Status checkIsSet(const tp_rank &handle, int64_t index);
+
 /// Whether the tensor has the port's dtype, and these sizes, and is somewhere.
 /// `what` names the tensor in an error.
 Status checkTensor(const tp_tensor *tensor, const Port &port,

@@ -95,12 +95,12 @@ Status Rank::checkNotLost(int64_t argument) const {
 Status Rank::copyUpdates() {
   for (size_t i = 0; i < entry.results.size(); ++i) {
     const Port &result = entry.results[i];
-    if (!result.update || result.update->inPlace ||
-        entry.arguments[result.update->argument].dead)
+    std::optional<int64_t> state = entry.stateOf(int64_t(i));
+    if (!state || result.isInPlace())
       continue;
     LocalTensor value{this->result(int64_t(i)), result.localStrides(), space(),
                       device()};
-    if (Status status = write(result.update->argument, value); !status.ok())
+    if (Status status = write(*state, value); !status.ok())
       return status;
   }
   return {};

@@ -123,6 +123,13 @@ TensorNumber EntryView::tensorOf(int64_t argument) const {
   return {isShared ? -1 : index, position};
 }
 
+std::optional<int64_t> EntryView::stateOf(int64_t result) const {
+  const std::optional<Update> &update = results[result].update;
+  if (!update || arguments[update->argument].dead)
+    return std::nullopt;
+  return update->argument;
+}
+
 static void describe(std::string_view what, std::string_view location,
                      std::string_view module, const TextSink &write) {
   write(what);

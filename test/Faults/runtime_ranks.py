@@ -8,6 +8,7 @@ REDUCE = "runtime/format/Reduce.cpp"
 RANK = "runtime/core/CpuRank.cpp"
 RANK_BASE = "runtime/core/Rank.cpp"
 ABI_RANK = "runtime/abi/AbiRank.cpp"
+ABI_TENSORS = "runtime/abi/AbiRankTensors.cpp"
 MEMORY = "runtime/transport/segment/RankMemory.cpp"
 ARTIFACT = "runtime/format/ArtifactFile.cpp"
 WRITE = "runtime/io/WriteFile.cpp"
@@ -95,6 +96,13 @@ FAULTS = [
     ("entries: two steps are under way", RANK_BASE,
      "  if (state->submitted)\n", "  if (state->submitted == this)\n",
      "CApiEntriesTest.*"),
+    # States through the C ABI.
+    ("states: a result is what its entry computed last", ABI_TENSORS,
+     "      return {TP_ARGUMENT, *state};\n", "      return {side, index};\n",
+     "CApiStateTest.*"),
+    ("states: one that is lost can be looked at as a result", ABI_TENSORS,
+     "      if (Status status = rank.checkNotLost(source.index); !status.ok())\n"
+     "        return status;\n", "", "CApiStateTest.*"),
     # Who fails, and what is said of it.
     ("agreement: the status of rank 0 alone", TRANSPORT,
      "for (int64_t r = 0; r < size() && agreed == 0; ++r)",

@@ -63,7 +63,8 @@ TEST(CApiTransportTest, RanksBelongToTheirTransport) {
   float result[3] = {};
   tp_tensor local = tensor(result, TP_F32, {3});
   expectCode(tp_rank_get_tensor(rank, TP_RESULT, 0, &local),
-             TP_INVALID_ARGUMENT, "no step has run, so results have no values");
+             TP_INVALID_ARGUMENT,
+             "no step of entry 'main' has run, so results have no values");
   tp_rank_free(rank);
   tp_transport_free(transport);
   tp_artifact_close(other);

@@ -57,13 +57,17 @@ protected:
             {"TP_CUBLASLT", TP_FAKE_CUBLASLT},
             {"TP_CUDA_CACHE", "/nowhere"}};
   }
-  void open(int64_t ranks) {
-    std::string path = doubledSum(ranks).write(folder.file("p.tp"));
+  void open(int64_t ranks) { open(doubledSum(ranks)); }
+  void open(const CudaProgram &program) {
+    std::string path = program.write(folder.file("p.tp"));
     expectOk(tp_artifact_open(path.c_str(), &artifact));
   }
   /// A rank of a program for one.
   void create(const tp_rank_options &options) {
-    open(1);
+    create(options, doubledSum(1));
+  }
+  void create(const tp_rank_options &options, const CudaProgram &program) {
+    open(program);
     expectOk(tp_transport_threads(artifact, &transport));
     expectOk(tp_rank_create(artifact, transport, 0, 1, &options, &rank));
   }

@@ -176,6 +176,9 @@ public:
   int64_t numRanks() const { return mesh.numRanks(); }
   Coordinates coordinates(int64_t rank) const { return mesh.coordinates(rank); }
   TensorNumber tensorOf(int64_t argument) const;
+  /// The argument that the result is the next value of. None where the result
+  /// updates nothing, or an argument without a buffer.
+  std::optional<int64_t> stateOf(int64_t result) const;
   /// What a rank that is at the command reports (Transport::progress).
   int64_t progressAt(int64_t command) const {
     return (index + 1) * commandsPerEntry + command;

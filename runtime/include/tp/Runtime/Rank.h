@@ -124,7 +124,10 @@ public:
   /// Where the rank's buffers are: addresses in this space, on this device.
   virtual MemorySpace space() const = 0;
   virtual int64_t device() const { return 0; }
-  /// The rank's own buffers: local shape in storage order, no gaps.
+  /// The rank's own buffers: local shape in storage order, no gaps. A result's
+  /// has what this entry computed last. Of one that updates an argument the
+  /// value that counts is the argument's (EntryView::stateOf): another entry,
+  /// or the host, may have set it since, and a step that fails does not.
   virtual char *argument(int64_t index) const = 0;
   virtual char *result(int64_t index) const = 0;
 

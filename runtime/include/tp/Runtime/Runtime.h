@@ -302,13 +302,20 @@ TP_API tp_status *tp_rank_entry(tp_rank *handle, const char *name,
 TP_API tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
                                        const tp_tensor *local);
 /** The reverse, of an argument or a result, after tp_rank_wait. An argument
-    that was never set is an error, as is a result before the first step. */
+    that was never set, or that is lost, is an error, as is a result before the
+    first step of its entry.
+
+    A result that updates an argument is that argument, the state as it is now:
+    it can be read whenever the argument can, and it has what another entry's
+    step or the host has made of it since. Other results have what the last step
+    of their entry computed, also of one that ended with TP_ASSERT. */
 TP_API tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side,
                                      int64_t index, const tp_tensor *local);
 /** Views of the rank's own buffers, on a device in device memory: sizes are the
     local shape, strides undo the storage permutation. Valid while the handle
-    lives, over all steps: a result's view has what the last step computed, from
-    tp_rank_wait until the next tp_rank_submit. An argument counts as set once
+    lives, over all steps: a result's view has what tp_rank_get_tensor reads,
+    from tp_rank_wait until the next tp_rank_submit. That of a result that
+    updates an argument is the argument's, and an error while that is lost. An argument counts as set once
     its view has been asked for: the host writes all of its valid elements
    before the first step. */
 TP_API tp_status *tp_rank_argument(tp_rank *handle, int64_t index,
@@ -336,7 +343,11 @@ TP_API tp_status *tp_rank_submit(tp_rank *handle, const tp_stream *stream);
     code they are as they were before the step, or, those that are updated in
     place, lost: tp_rank_get_tensor and tp_rank_submit refuse them until they
    are set again, by tp_rank_set_argument or by a new view of tp_rank_argument.
-   From version 6 on; before, the host fed states back. */
+   From version 6 on; before, the host fed states back.
+
+   After TP_ASSERT the step has run to its end: results that update nothing have
+   what it computed, in which what depends on the failed check means nothing.
+   After any other error the run has ended, and results mean nothing. */
 TP_API tp_status *tp_rank_wait(tp_rank *handle);
 
 /** After the last step: waits until every rank has called it. The rank and its
