@@ -28,8 +28,8 @@ class Run:
             getattr(self.tp, name).restype = ctypes.c_int64
         for name in ("tp_artifact_open", "tp_transport_threads", "tp_rank_create",
                      "tp_artifact_entry", "tp_rank_entry", "tp_artifact_find_port",
-                     "tp_artifact_port", "tp_rank_argument", "tp_rank_result", "tp_scatter",
-                     "tp_assemble", "tp_rank_submit", "tp_rank_wait", "tp_rank_finish"):
+                     "tp_artifact_port", "tp_rank_scatter", "tp_rank_assemble",
+                     "tp_rank_submit", "tp_rank_wait", "tp_rank_finish"):
             getattr(self.tp, name).restype = ctypes.c_void_p
         self.artifact = self.made("tp_artifact_open", path.encode())
         transport = self.made("tp_transport_threads", self.artifact)
@@ -90,16 +90,6 @@ class Entry:
         self.run.check(self.tp.tp_artifact_port(self.artifact, side, index, ctypes.byref(port)))
         return index, port
 
-    def each(self, side, name, port, copy):
-        index, whole = port
-        for number, rank in enumerate(self.ranks):
-            local = Tensor()
-            view = self.tp.tp_rank_argument if side == ARGUMENT else self.tp.tp_rank_result
-            self.run.check(view(rank, index, ctypes.byref(local)))
-            first, second = (whole, local) if side == ARGUMENT else (local, whole)
-            self.run.check(copy(self.artifact, side, index, ctypes.c_int64(number),
-                                ctypes.byref(first), ctypes.byref(second)))
-
     def set(self, name, numbers):
         """Gives all ranks their parts of an argument: a list of its elements, row-major. False if
         the program does not use it."""
@@ -112,7 +102,9 @@ class Entry:
         held = (ctypes.c_char * len(data)).from_buffer(data.obj)
         whole.data = ctypes.addressof(held)
         try:
-            self.each(ARGUMENT, name, (index, whole), self.tp.tp_scatter)
+            for rank in self.ranks:
+                self.run.check(self.tp.tp_rank_scatter(rank, self.artifact, index,
+                                                       ctypes.byref(whole)))
         except RuntimeError as error:
             if not str(error).endswith("is dead: it has no buffer"):
                 raise
@@ -125,7 +117,9 @@ class Entry:
         data = bytearray(max(whole.count(), 1) * 8)
         held = (ctypes.c_char * len(data)).from_buffer(data)
         whole.data = ctypes.addressof(held)
-        self.each(RESULT, name, (index, whole), self.tp.tp_assemble)
+        for rank in self.ranks:
+            self.run.check(self.tp.tp_rank_assemble(rank, self.artifact, RESULT, index,
+                                                    ctypes.byref(whole)))
         return list(memoryview(data).cast(FORMATS[whole.dtype]))[:whole.count()]
 
     def step(self):

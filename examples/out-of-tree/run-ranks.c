@@ -38,27 +38,24 @@ static int64_t count(const tp_tensor *tensor) {
   return elements;
 }
 
-/* Fills the rank's part of an argument: a view of the rank's own buffer. A host
-   with a local array of its own calls tp_rank_set_argument instead. An argument
-   that the program does not use has no buffer. */
+/* Gives the rank its part of an argument. A host with that part alone calls
+   tp_rank_set_argument instead. An argument that the program does not use has
+   no buffer. */
 static tp_status *set_to_ones(rank_thread *rank, int64_t index) {
-  tp_tensor global, local;
+  tp_tensor global;
   tp_port_info info = {.struct_size = sizeof info};
   tp_status *status =
       tp_artifact_port_info(artifact, TP_ARGUMENT, index, &info);
   if (status || info.dead)
     return status;
   status = tp_artifact_port(artifact, TP_ARGUMENT, index, &global);
-  if (!status)
-    status = tp_rank_argument(rank->handle, index, &local);
   if (status)
     return status;
   float *ones = malloc(count(&global) * sizeof *ones);
   for (int64_t e = 0; e < count(&global); ++e)
     ones[e] = 1;
   global.data = ones;
-  status =
-      tp_scatter(artifact, TP_ARGUMENT, index, rank->number, &global, &local);
+  status = tp_rank_scatter(rank->handle, artifact, index, &global);
   free(ones);
   return status;
 }
@@ -152,15 +149,13 @@ static bool run_ranks(rank_thread *ranks, int64_t size) {
   return started == size && !any_failed(ranks, size);
 }
 
-/* The views of the ranks' results have those of the last step. */
+/* The ranks have the results of the last step. */
 static bool assemble(const rank_thread *ranks, int64_t size,
                      const tp_tensor *result) {
-  for (int64_t i = 0; i < size; ++i) {
-    tp_tensor local;
-    if (failed(tp_rank_result(ranks[i].handle, 0, &local)) ||
-        failed(tp_assemble(artifact, TP_RESULT, 0, i, &local, result)))
+  for (int64_t i = 0; i < size; ++i)
+    if (failed(
+            tp_rank_assemble(ranks[i].handle, artifact, TP_RESULT, 0, result)))
       return false;
-  }
   return true;
 }
 

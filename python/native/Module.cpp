@@ -75,35 +75,6 @@ static tp_tensor rowOf(const OutputArray &memory, size_t row,
 
 namespace {
 
-/// A local tensor of a rank in host memory, where arrays are cut and joined:
-/// the rank's own, or memory that stands for a tensor on a device.
-class HostTensor {
-public:
-  HostTensor(const tp_tensor &local, size_t elementBytes,
-             bool alwaysCopies = false)
-      : tensor(local), copies(alwaysCopies || local.memory_space == TP_DEVICE) {
-    if (!copies)
-      return;
-    int64_t elements = 1;
-    for (int32_t d = tensor.rank; d-- > 0;) {
-      tensor.strides[d] = elements;
-      elements *= tensor.sizes[d];
-    }
-    copy.resize(size_t(elements) * elementBytes);
-    tensor.data = copy.data();
-    tensor.memory_space = TP_HOST;
-  }
-  HostTensor(const HostTensor &) = delete;
-
-  bool isCopy() const { return copies; }
-  const tp_tensor *get() const { return &tensor; }
-
-private:
-  tp_tensor tensor;
-  bool copies;
-  std::vector<char> copy;
-};
-
 struct Artifact {
   explicit Artifact(const std::string &path) {
     check(tp_artifact_open(path.c_str(), &handle));
@@ -168,35 +139,20 @@ struct Rank {
   Rank(const Rank &) = delete;
 
   void scatter(int64_t index, const InputArray &array) {
-    tp_tensor global, local;
+    tp_tensor global;
     check(tp_artifact_port(artifact, TP_ARGUMENT, index, &global));
     tp_tensor given = toTensor(array, global);
     nb::gil_scoped_release release;
-    check(tp_rank_argument(handle, index, &local));
-    HostTensor host(local, array.itemsize());
-    check(tp_scatter(artifact, TP_ARGUMENT, index, number, &given, host.get()));
-    if (host.isCopy())
-      check(tp_rank_set_argument(handle, index, host.get()));
+    check(tp_rank_scatter(handle, artifact, index, &given));
   }
 
   void assemble(bool result, int64_t index, const OutputArray &array) {
     tp_port_side side = result ? TP_RESULT : TP_ARGUMENT;
-    tp_tensor global, local;
+    tp_tensor global;
     check(tp_artifact_port(artifact, side, index, &global));
     tp_tensor target = toTensor(array, global);
     nb::gil_scoped_release release;
-    tp_port_info info = {};
-    info.struct_size = sizeof info;
-    if (result)
-      check(tp_rank_result(handle, index, &local));
-    else
-      check(tp_artifact_port_info(artifact, side, index, &info));
-    // A view of an argument would be one to set it by.
-    HostTensor host(result ? local : info.local, array.itemsize(),
-                    /*alwaysCopies=*/!result);
-    if (host.isCopy())
-      check(tp_rank_get_tensor(handle, side, index, host.get()));
-    check(tp_assemble(artifact, side, index, number, host.get(), &target));
+    check(tp_rank_assemble(handle, artifact, side, index, &target));
   }
 
   /// Copies the rank's tensor of a result to its row of `memory`.

@@ -30,9 +30,11 @@ tp_status *tp_artifact_open(const char *path, tp_artifact **artifact) {
     std::shared_ptr<Artifact> shared = std::move(opened);
     auto handle = std::make_unique<tp_artifact>();
     handle->artifact = shared;
+    handle->views = std::make_shared<ViewTable>();
     for (int64_t i = 1; i < shared->numHostEntries(); ++i) {
       handle->others.push_back(std::make_unique<tp_artifact>());
       handle->others.back()->artifact = shared;
+      handle->others.back()->views = handle->views;
       handle->others.back()->index = i;
     }
     *artifact = handle.release();
@@ -128,6 +130,14 @@ tp_status *tp_artifact_port(const tp_artifact *artifact, tp_port_side side,
     return {};
   });
 }
+static int64_t copiesOf(const PortLayout &layout) {
+  int64_t copies = 1;
+  for (const AxisPlacement &placement : layout)
+    if (std::holds_alternative<Replicated>(placement.what))
+      copies *= placement.part.size;
+  return copies;
+}
+
 tp_status *tp_artifact_port_info(const tp_artifact *artifact, tp_port_side side,
                                  int64_t index, tp_port_info *info) {
   return guarded([&]() -> Status {
@@ -144,6 +154,7 @@ tp_status *tp_artifact_port_info(const tp_artifact *artifact, tp_port_side side,
     whole.dead = port.dead;
     whole.kind = port.kind.c_str();
     whole.updates = port.update ? port.update->argument : -1;
+    whole.copies = copiesOf(port.layout);
     describeTensor(&whole.local, port.dtype, port.localShape(),
                    port.localStrides(), nullptr);
     std::memcpy(info, &whole,

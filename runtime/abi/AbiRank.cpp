@@ -64,6 +64,12 @@ tp_status *tp_rank_create(const tp_artifact *artifact, tp_transport *transport,
       return status;
     if (Status status = checkStructSize(options); !status.ok())
       return status;
+    if (artifact->index != 0)
+      return invalidArgument("expected the handle of tp_artifact_open, got one "
+                             "of entry '" +
+                             artifact->entry().name +
+                             "': ask the rank for this entry, by "
+                             "tp_rank_entry");
     const Artifact &program = *artifact->artifact;
     if (program.identity() != transport->artifact)
       return invalidArgument("the transport was made for another artifact: "
@@ -80,6 +86,7 @@ tp_status *tp_rank_create(const tp_artifact *artifact, tp_transport *transport,
         !status.ok())
       return status;
     made->artifact = &program;
+    made->views = artifact->views;
     *handle = made.release();
     return {};
   });
@@ -90,7 +97,7 @@ tp_status *tp_rank_entry(tp_rank *handle, const char *name, tp_rank **entry) {
   return guarded([&]() -> Status {
     if (!handle || !name || !entry)
       return invalidArgument("null handle or name");
-    if (!handle->artifact)
+    if (handle->isOther)
       return invalidArgument("expected the handle of tp_rank_create, got one "
                              "of entry '" +
                              handle->rank->program().name + "'");
@@ -109,6 +116,9 @@ tp_status *tp_rank_entry(tp_rank *handle, const char *name, tp_rank **entry) {
           !status.ok())
         return status;
       made->number = handle->number;
+      made->artifact = handle->artifact;
+      made->views = handle->views;
+      made->isOther = true;
       made->isSet = handle->isSet;
       other = std::move(made);
     }

@@ -40,7 +40,7 @@ Status tp::capi::checkPort(const EntryView &entry, tp_port_side side,
                          std::to_string(count));
 }
 
-static std::string globalName(tp_port_side side, const Port &port) {
+std::string tp::capi::globalName(tp_port_side side, const Port &port) {
   return std::string(nameOf(side)) + " '" + port.name + "'";
 }
 
@@ -90,9 +90,9 @@ void tp::capi::describeTensor(tp_tensor *tensor, DataType type,
   tensor->memory_space = TP_HOST;
 }
 
-static Status checkOnHost(const tp_tensor *tensor, const Port &port,
-                          const std::vector<int64_t> &sizes,
-                          const std::string &what) {
+Status tp::capi::checkOnHost(const tp_tensor *tensor, const Port &port,
+                             const std::vector<int64_t> &sizes,
+                             const std::string &what) {
   Status status = checkTensor(tensor, port, sizes, what);
   if (status.ok() && tensor->memory_space != TP_HOST)
     status = unsupported(what + ": expected host memory: global arrays are cut "
@@ -118,6 +118,19 @@ static void copyToGlobal(const RankSlice &slice, const void *local,
   }
 }
 
+Status tp::capi::assembleOne(const Port &port, const RankSlice &slice,
+                             const void *local,
+                             const std::vector<int64_t> &localStrides,
+                             const tp_tensor &global) {
+  if (std::optional<Reduction> reduction = partialReduction(port.layout))
+    return invalidArgument(
+        "'" + port.name + "' is partial<" + spelling(*reduction) +
+        ">: the parts of all ranks make the global array together, join them "
+        "with tp_assemble_all");
+  copyToGlobal(slice, local, localStrides, global);
+  return {};
+}
+
 /// Between a global and a local tensor, whose local strides are the caller's.
 static Status copyParts(const tp_artifact *artifact, tp_port_side side,
                         int64_t index, int64_t rank, const tp_tensor *global,
@@ -139,19 +152,16 @@ static Status copyParts(const tp_artifact *artifact, tp_port_side side,
           checkOnHost(local, port, port.localShape(), localName(side, port));
       !status.ok())
     return status;
+  if (Status status = artifact->views->check(local->data, entry, side, index);
+      !status.ok())
+    return status.within(localName(side, port));
   RankSlice slice = port.slice(entry.coordinates(rank));
   if (toLocal) {
     scatter(slice, global->data, stridesOf(global), local->data,
             stridesOf(local));
     return {};
   }
-  if (std::optional<Reduction> reduction = partialReduction(port.layout))
-    return invalidArgument(
-        "'" + port.name + "' is partial<" + spelling(*reduction) +
-        ">: the parts of all ranks make the global array together, join them "
-        "with tp_assemble_all");
-  copyToGlobal(slice, local->data, stridesOf(local), *global);
-  return {};
+  return assembleOne(port, slice, local->data, stridesOf(local), *global);
 }
 
 /// The elements of a local tensor in the order of a rank's buffer.
@@ -180,11 +190,15 @@ static Status assembleAll(const tp_artifact *artifact, tp_port_side side,
           checkOnHost(global, port, port.shape, globalName(side, port));
       !status.ok())
     return status;
-  for (int64_t rank = 0; rank < size; ++rank)
-    if (Status status = checkOnHost(&locals[rank], port, port.localShape(),
-                                    localName(side, port));
-        !status.ok())
+  for (int64_t rank = 0; rank < size; ++rank) {
+    Status status = checkOnHost(&locals[rank], port, port.localShape(),
+                                localName(side, port));
+    if (status.ok())
+      status = artifact->views->check(locals[rank].data, entry, side, index)
+                   .within(localName(side, port));
+    if (!status.ok())
       return status.within("rank " + std::to_string(rank));
+  }
   // From the last group on, so that of equal parts the first rank's stays.
   std::vector<std::vector<int64_t>> groups =
       entry.mesh.groups(partialParts(port.layout));

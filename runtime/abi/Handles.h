@@ -8,6 +8,7 @@
 #ifndef TP_RUNTIME_ABI_HANDLES_H
 #define TP_RUNTIME_ABI_HANDLES_H
 
+#include "ViewTable.h"
 #include "tp/Runtime/Rank.h"
 #include "tp/Runtime/Runtime.h"
 #include "tp/Runtime/Store.h"
@@ -26,6 +27,7 @@ struct tp_artifact {
     return artifact->entries()[index];
   }
   std::shared_ptr<tp::runtime::Artifact> artifact;
+  std::shared_ptr<tp::capi::ViewTable> views;
   /// The entry whose ports the handle has.
   int64_t index = 0;
   /// Of the handle that tp_artifact_open made: those of the other entries.
@@ -53,6 +55,8 @@ struct tp_stream {
 struct tp_rank {
   ~tp_rank() {
     others.clear();
+    if (views)
+      views->remove(viewed);
     rank.reset();
     if (!claims)
       return;
@@ -66,8 +70,14 @@ struct tp_rank {
   /// Of the handle that tp_rank_create made: those of other entries, by
   /// number. They are freed before the rank whose memory they have.
   std::map<int64_t, std::unique_ptr<tp_rank>> others;
+  /// Of all entries.
   const tp::runtime::Artifact *artifact = nullptr;
-  /// What the host has set, or holds a view to set it by. Entries share it.
+  /// Not the handle that tp_rank_create made.
+  bool isOther = false;
+  /// Of its artifact, and what this handle has added to them.
+  std::shared_ptr<tp::capi::ViewTable> views;
+  std::vector<const void *> viewed;
+  /// What the host has set. Entries share it.
   std::shared_ptr<std::set<tp::runtime::TensorNumber>> isSet =
       std::make_shared<std::set<tp::runtime::TensorNumber>>();
   /// A step was submitted, so results have values.
@@ -143,9 +153,19 @@ Status checkIsSet(const tp_rank &handle, int64_t index);
 /// `what` names the tensor in an error.
 Status checkTensor(const tp_tensor *tensor, const Port &port,
                    const std::vector<int64_t> &sizes, const std::string &what);
+/// The same, and whether it is in host memory.
+Status checkOnHost(const tp_tensor *tensor, const Port &port,
+                   const std::vector<int64_t> &sizes, const std::string &what);
+/// "argument 'x'".
+std::string globalName(tp_port_side side, const Port &port);
 /// "the local tensor of argument 'x'".
 std::string localName(tp_port_side side, const Port &port);
 std::vector<int64_t> stridesOf(const tp_tensor *tensor);
+/// Copies the valid elements of a rank's tensor into the global one. The parts
+/// of a partial port are refused.
+Status assembleOne(const Port &port, const RankSlice &slice, const void *local,
+                   const std::vector<int64_t> &localStrides,
+                   const tp_tensor &global);
 void describeTensor(tp_tensor *tensor, DataType type,
                     const std::vector<int64_t> &sizes,
                     const std::vector<int64_t> &strides, void *data);

@@ -9,6 +9,7 @@ RANK = "runtime/core/CpuRank.cpp"
 RANK_BASE = "runtime/core/Rank.cpp"
 ABI_RANK = "runtime/abi/AbiRank.cpp"
 ABI_TENSORS = "runtime/abi/AbiRankTensors.cpp"
+VIEWS = "runtime/abi/ViewTable.cpp"
 MEMORY = "runtime/transport/segment/RankMemory.cpp"
 ARTIFACT = "runtime/format/ArtifactFile.cpp"
 WRITE = "runtime/io/WriteFile.cpp"
@@ -97,12 +98,47 @@ FAULTS = [
      "  if (state->submitted)\n", "  if (state->submitted == this)\n",
      "CApiEntriesTest.*"),
     # States through the C ABI.
-    ("states: a result is what its entry computed last", ABI_TENSORS,
+    ("states: a result is what its entry computed last", VIEWS,
      "      return {TP_ARGUMENT, *state};\n", "      return {side, index};\n",
      "CApiStateTest.*"),
     ("states: one that is lost can be looked at as a result", ABI_TENSORS,
      "      if (Status status = rank.checkNotLost(source.index); !status.ok())\n"
      "        return status;\n", "", "CApiStateTest.*"),
+    # What sets an argument of the C ABI, and which one.
+    ("set: the view of an argument does", ABI_TENSORS,
+     "  return viewOf(handle, TP_ARGUMENT, index, local);\n",
+     "  markSet(*handle, index);\n"
+     "  return viewOf(handle, TP_ARGUMENT, index, local);\n",
+     "CApiSetTest.AView*"),
+    ("set: a scatter that fails does", ABI_TENSORS,
+     "        findGlobal(handle, artifact, TP_ARGUMENT, index, global, port);\n"
+     "    if (!status.ok())\n",
+     "        findGlobal(handle, artifact, TP_ARGUMENT, index, global, port);\n"
+     "    if (handle && handle->rank->program().arguments.size() == 1)\n"
+     "      markSet(*handle, 0);\n"
+     "    if (!status.ok())\n",
+     "CApiSetTest.AViewDoesNotRestoreALostState"),
+    ("set: a lost state that is fed back is whole", ABI_TENSORS,
+     "  return checkIsSet(handle, index)\n      .within(",
+     "  return handle.rank->restored(index), checkIsSet(handle, index)\n"
+     "      .within(",
+     "CApiSetTest.AViewDoesNotRestoreALostState"),
+    ("handles: whole arrays of another entry", ABI_TENSORS,
+     "  if (artifact.index == own.index)\n", "  if (true)\n",
+     "CApiHandlesTest.WholeArrays"),
+    ("handles: views of another entry", VIEWS,
+     "  if (view == views.end() ||\n", "  if (true || view == views.end() ||\n",
+     "CApiHandlesTest.Views"),
+    ("handles: a state is each entry's own", VIEWS,
+     "    return {TP_ARGUMENT, entry.tensorOf(source.index)};\n",
+     "    return {TP_ARGUMENT, {entry.index, source.index}};\n",
+     "CApiHandlesTest.Views"),
+    ("handles: views outlive their rank", "runtime/abi/Handles.h",
+     "      views->remove(viewed);\n", "      views->remove({});\n",
+     "CApiHandlesTest.Views"),
+    ("handles: a rank of one entry is the first one's", ABI_RANK,
+     "    if (artifact->index != 0)\n", "    if (false)\n",
+     "CApiHandlesTest.ARankIsMadeOfTheArtifact"),
     # Who fails, and what is said of it.
     ("agreement: the status of rank 0 alone", TRANSPORT,
      "for (int64_t r = 0; r < size() && agreed == 0; ++r)",

@@ -91,9 +91,10 @@ def check_runtime_alone(build: str, folder: str) -> str:
         done = project.call(*words)
         if done.returncode:
             sys.exit(f"{' '.join(words)}\n{done.stdout}")
-    programs = sorted({"run-ranks", "list-collectives", "own-pass"} & set(os.listdir(project.folder)))
-    if programs != ["run-ranks"]:
-        sys.exit(f"with the runtime alone: expected run-ranks, got {programs}")
+    programs = sorted({"run-rank", "run-ranks", "list-collectives", "own-pass"}
+                      & set(os.listdir(project.folder)))
+    if programs != ["run-rank", "run-ranks"]:
+        sys.exit(f"with the runtime alone: expected run-rank and run-ranks, got {programs}")
     if len(headers(os.path.join(project.prefix, "include"))) != 3:
         sys.exit("the runtime alone: expected the headers of the C ABI, got others")
     print("the runtime alone is enough for a host")

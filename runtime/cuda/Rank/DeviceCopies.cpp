@@ -121,11 +121,14 @@ Status DeviceRank::load(int64_t index, const Fill &fill) {
     return status;
   Device::Current current(gpu);
   heartbeat();
-  restored(index);
-  return failed(upload(entry.arguments[index].slice(entry.coordinates(number)),
-                       at(layout.arguments[index]), fill)
-                    .within("rank " + std::to_string(number) + ", argument '" +
-                            entry.arguments[index].name + "'"));
+  Status status =
+      upload(entry.arguments[index].slice(entry.coordinates(number)),
+             at(layout.arguments[index]), fill);
+  if (status.ok())
+    restored(index);
+  return failed(status.within("rank " + std::to_string(number) +
+                              ", argument '" + entry.arguments[index].name +
+                              "'"));
 }
 
 Status DeviceRank::write(int64_t index, const LocalTensor &from) {
@@ -136,7 +139,6 @@ Status DeviceRank::write(int64_t index, const LocalTensor &from) {
   Device::Current current(gpu);
   if (status = beginCopy(from); !status.ok())
     return status;
-  restored(index);
   CUdeviceptr to = at(layout.arguments[index]);
   status = from.space == MemorySpace::Device
                ? copyTensor(port.localShape(), byteSize(port.dtype),
@@ -146,6 +148,8 @@ Status DeviceRank::write(int64_t index, const LocalTensor &from) {
                         [&](const RankSlice &slice, char *buffer) {
                           scatter(slice, from.data, from.strides, buffer);
                         });
+  if (status.ok())
+    restored(index);
   return failed(status.within("rank " + std::to_string(number)));
 }
 

@@ -80,8 +80,8 @@ def check(status):
         raise SystemExit(tp.tp_status_message(handle(status)).decode())
 
 
-for name in ("artifact_open", "transport_threads", "rank_create", "rank_argument", "rank_result",
-             "rank_submit", "rank_wait"):
+for name in ("artifact_open", "transport_threads", "rank_create", "rank_argument",
+             "rank_mark_set", "rank_submit", "rank_wait"):
     getattr(tp, "tp_" + name).restype = handle
 
 
@@ -143,6 +143,8 @@ def run(path, ranks):
         x, at, rank.cache = (rank.view(tp.tp_rank_argument, i) for i in range(3))
         rank.x, rank.at = floats(x), ctypes.c_int64.from_address(at.data)
         floats(rank.cache)[:] = [1.0] * len(floats(rank.cache))
+        for i in range(3):
+            check(tp.tp_rank_mark_set(rank.handle, ctypes.c_int64(i)))
     rows = all_ranks[0].cache.sizes[0]
     isSharded = rows != ROWS
     for step, place in enumerate((5, 0, ROWS - 1, 5)):

@@ -63,7 +63,39 @@ TEST_F(CApiArtifactTest, PortsTellWhatAHostNeeds) {
   EXPECT_EQ(next.updates, 1);
 }
 
-/// Asking for it sets nothing: the view of an argument would.
+/// With 1 the ranks' parts may be joined at a time; with all of the ranks one
+/// has the whole.
+TEST(CApiCopiesTest, HowManyRanksHoldAnElement) {
+  TestProgram program({{"dp", 2}, {"tp", 3}});
+  program.addArgument("sharded", "f32", 1);
+  for (const char *name : {"replicated", "rows", "partial", "summed"})
+    program.addReplicated("arguments", name, "f32", {6});
+  auto &arguments = program.manifest["arguments"];
+  json replicate = json::object(), shard = {{"shard", 0}},
+       partial = {{"partial", "sum"}};
+  arguments[2]["layout"] = {replicate, shard};
+  arguments[3]["layout"] = {shard, partial};
+  arguments[4]["layout"] = {replicate, partial};
+  TemporaryFolder folder;
+  std::string path = program.write(folder.file("p.tp"));
+  tp_artifact *artifact = nullptr;
+  expectOk(tp_artifact_open(path.c_str(), &artifact));
+  const int64_t copies[] = {1, 6, 2, 1, 2};
+  for (int64_t i = 0; i < 5; ++i) {
+    tp_port_info info = {};
+    info.struct_size = sizeof(info);
+    expectOk(tp_artifact_port_info(artifact, TP_ARGUMENT, i, &info));
+    EXPECT_EQ(info.copies, copies[i]) << i;
+  }
+  tp_port_info older = {};
+  older.struct_size = offsetof(tp_port_info, copies);
+  older.copies = -5;
+  expectOk(tp_artifact_port_info(artifact, TP_ARGUMENT, 1, &older));
+  EXPECT_EQ(older.copies, -5);
+  tp_artifact_close(artifact);
+}
+
+/// Asking for it sets nothing.
 TEST_F(CApiArtifactTest, AskingSetsNoArgument) {
   tp_transport *transport = nullptr;
   tp_rank *rank = nullptr;

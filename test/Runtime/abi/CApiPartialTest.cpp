@@ -89,6 +89,10 @@ TEST_F(CApiPartialTest, EveryRankHasItsAddend) {
       expectOk(tp_rank_wait(rank));
       tp_tensor result = tensor(results[r].data(), TP_F32, {3});
       expectOk(tp_rank_get_tensor(rank, TP_RESULT, 0, &result));
+      float global[5] = {};
+      tp_tensor whole = tensor(global, TP_F32, {5});
+      expectCode(tp_rank_assemble(rank, artifact, TP_RESULT, 0, &whole),
+                 TP_INVALID_ARGUMENT, "join them with tp_assemble_all");
       expectOk(tp_rank_finish(rank));
       tp_rank_free(rank);
     });

@@ -95,9 +95,7 @@ TEST_F(CApiTest, RunsFromScatterToAssemble) {
       expectOk(tp_scatter(artifact, TP_ARGUMENT, 0, r, &all, &local));
       expectOk(tp_rank_set_argument(rank, 0, &local));
     } else {
-      tp_tensor local;
-      expectOk(tp_rank_argument(rank, 0, &local));
-      expectOk(tp_scatter(artifact, TP_ARGUMENT, 0, r, &all, &local));
+      expectOk(tp_rank_scatter(rank, artifact, 0, &all));
     }
     expectOk(tp_rank_barrier(rank));
     for (int step = 0; step < 2; ++step) {
@@ -138,13 +136,13 @@ TEST_F(CApiTest, Mistakes) {
   float data[6] = {};
   tp_tensor t = tensor(data, TP_F32, {6});
   expectCode(tp_rank_set_argument(rank, 0, &t), TP_INVALID_ARGUMENT,
-             "expected f32[3], got f32[6], the shape of the whole tensor: cut "
-             "this rank's part out of it with tp_scatter");
+             "expected f32[3], got f32[6], the shape of the whole tensor: give "
+             "the rank its part of it with tp_rank_scatter");
   tp_tensor whole = tensor(data, TP_F32, {6});
   expectCode(tp_rank_get_tensor(rank, TP_RESULT, 0, &whole),
              TP_INVALID_ARGUMENT,
-             "the shape of the whole tensor: get the parts of all ranks and "
-             "join them with tp_assemble");
+             "the shape of the whole tensor: join the parts of all ranks in it "
+             "with tp_rank_assemble");
   t = tensor(data, TP_F32, {5});
   tp_status *noHint = tp_rank_set_argument(rank, 0, &t);
   EXPECT_STREQ(tp_status_message(noHint),
@@ -173,8 +171,9 @@ TEST_F(CApiTest, Mistakes) {
   expectOk(tp_stream_create(nullptr, &stream));
   t = tensor(data, TP_F32, {3});
   const char *neverSet =
-      "argument 'a' was never set: call tp_rank_set_argument, or write to the "
-      "view of tp_rank_argument, before the first step";
+      "argument 'a' was never set: call tp_rank_scatter or "
+      "tp_rank_set_argument, or write to the view of tp_rank_argument and call "
+      "tp_rank_mark_set, before the first step";
   expectCode(tp_rank_submit(rank, nullptr), TP_INVALID_ARGUMENT, neverSet);
   expectCode(tp_rank_get_tensor(rank, TP_ARGUMENT, 0, &t), TP_INVALID_ARGUMENT,
              neverSet);
@@ -204,7 +203,7 @@ TEST_F(CApiTest, Mistakes) {
 }
 
 /// q and s of f32[2]; q is dead, s a state: the argument is set before the
-/// first step and from the result after each, and the view of one is enough.
+/// first step and from the result after each.
 TEST_F(CApiArgumentsTest, EveryLiveArgumentIsSet) {
   TestProgram program({{"tp", 1}});
   program.addArgument("q", "f32", 2);
@@ -222,6 +221,9 @@ TEST_F(CApiArgumentsTest, EveryLiveArgumentIsSet) {
   expectOk(tp_rank_argument(rank, 1, &view));
   static_cast<float *>(view.data)[0] = 3;
   static_cast<float *>(view.data)[1] = 4;
+  expectCode(tp_rank_submit(rank, nullptr), TP_INVALID_ARGUMENT,
+             "argument 's' was never set");
+  expectOk(tp_rank_mark_set(rank, 1));
   expectOk(tp_rank_result(rank, 0, &next));
   for (int step = 0; step < 2; ++step) {
     expectOk(tp_rank_submit(rank, nullptr));

@@ -94,9 +94,8 @@ TEST(CApiTransportTest, ProcessesAttachWithTheirArtifact) {
 tp_rank *createSet(tp_artifact *artifact, tp_transport *transport,
                    int64_t number, int64_t size) {
   tp_rank *rank = nullptr;
-  tp_tensor view;
   expectOk(tp_rank_create(artifact, transport, number, size, nullptr, &rank));
-  expectOk(tp_rank_argument(rank, 0, &view));
+  expectOk(tp_rank_mark_set(rank, 0));
   return rank;
 }
 

@@ -73,6 +73,15 @@ TEST_F(CudaAbiStateTest, AResultIsTheStateAsItIsNow) {
                  TP_INVALID_ARGUMENT, "argument 's' is lost");
       expectCode(tp_rank_result(rank, 0, &local), TP_INVALID_ARGUMENT,
                  "argument 's' is lost");
+      // Nor by its view.
+      expectOk(tp_rank_argument(rank, 1, &local));
+      expectCode(tp_rank_set_argument(rank, 1, &local), TP_INVALID_ARGUMENT,
+                 "argument 's' is lost");
+      expectCode(tp_rank_submit(rank, nullptr), TP_INVALID_ARGUMENT,
+                 "argument 's' is lost");
+      tp_tensor whole = tensor(numbers.data(), TP_F32, {64});
+      expectOk(tp_rank_scatter(rank, artifact, 1, &whole));
+      expectState(0);
     }
     free();
     tp_artifact_close(std::exchange(artifact, nullptr));

@@ -44,6 +44,32 @@ TEST_F(CudaAbiTest, HostTensorsAreCopied) {
   free();
 }
 
+/// The same with whole arrays, of which the rank's part is all.
+TEST_F(CudaAbiTest, WholeArraysAreCutAndJoined) {
+  create(defaults());
+  float in[128] = {}, out[128] = {};
+  tp_tensor from = tensor(in, TP_F32, {64}), to = tensor(out, TP_F32, {64});
+  from.strides[0] = to.strides[0] = 2;
+  for (int i = 0; i < 64; ++i)
+    in[2 * i] = float(i);
+  from.memory_space = TP_DEVICE;
+  expectCode(tp_rank_scatter(rank, artifact, 0, &from), TP_UNSUPPORTED,
+             "argument 'a': expected host memory: global arrays are cut and "
+             "joined on the host");
+  expectCode(tp_rank_submit(rank, nullptr), TP_INVALID_ARGUMENT,
+             "argument 'a' was never set");
+  from.memory_space = TP_HOST;
+  expectOk(tp_rank_scatter(rank, artifact, 0, &from));
+  expectOk(tp_rank_submit(rank, nullptr));
+  expectOk(tp_rank_wait(rank));
+  expectOk(tp_rank_assemble(rank, artifact, TP_RESULT, 0, &to));
+  for (int i = 0; i < 64; ++i) {
+    EXPECT_EQ(out[2 * i], 2 * float(i));
+    EXPECT_EQ(out[2 * i + 1], 0);
+  }
+  free();
+}
+
 TEST_F(CudaAbiTest, DeviceTensorsAreCopied) {
   create(defaults());
   OwnDevice own(0);
@@ -89,6 +115,7 @@ TEST_F(CudaAbiTest, StepsAreOrderedWithAnExternalStream) {
         const tp_stream *given = inOptions ? nullptr : stream;
         tp_tensor argument, result;
         expectOk(tp_rank_argument(rank, 0, &argument));
+        expectOk(tp_rank_mark_set(rank, 0));
         expectOk(tp_rank_result(rank, 0, &result));
         for (float value : {1.0f, 2.0f, 3.0f, 4.0f}) {
           std::vector<float> in(64, value), out(64);
@@ -131,7 +158,7 @@ TEST_F(CudaAbiTest, AnArgumentThatWasNeverSetIsRefused) {
   tp_tensor from = tensor(in.data(), TP_F32, {64});
   tp_tensor to = tensor(out.data(), TP_F32, {64});
   expectCode(tp_rank_submit(rank, nullptr), TP_INVALID_ARGUMENT,
-             "argument 'a' was never set: call tp_rank_set_argument");
+             "argument 'a' was never set: call tp_rank_scatter");
   expectCode(tp_rank_get_tensor(rank, TP_ARGUMENT, 0, &to), TP_INVALID_ARGUMENT,
              "argument 'a' was never set");
   expectOk(tp_rank_set_argument(rank, 0, &from));

@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 /** Grows by one with every change that an old caller could notice. */
-#define TP_ABI_VERSION 10
+#define TP_ABI_VERSION 11
 /** TP_ABI_VERSION of the library that is loaded. */
 TP_API uint32_t tp_abi_version(void);
 
@@ -174,6 +174,11 @@ typedef struct {
   /** Every rank's tensor: dtype, local sizes, strides of the rank's buffer;
       data NULL. The sizes that tp_scatter and tp_rank_set_argument expect. */
   tp_tensor local;
+  /** How many ranks hold each element. 1: the ranks' parts do not overlap, and
+      calls of tp_assemble or tp_rank_assemble for several ranks may. As many as
+      there are ranks: each has the whole tensor. Ranks whose numbers are
+     partial have no copies of each other's. From version 11 on. */
+  int64_t copies;
 } tp_port_info;
 /** Fills the members that the caller's struct has. From version 5 on. */
 TP_API tp_status *tp_artifact_port_info(const tp_artifact *artifact,
@@ -269,10 +274,11 @@ typedef struct {
 } tp_rank_options;
 
 /** `size` must be tp_artifact_size. The transport must be one for this
-   artifact, without another rank of this number. The artifact's target says
-   whether the rank is on the CPU or on a device. Allocates arguments, results
-   and arena once. The host sets every argument that is not dead before the
-   first step, states too; contents stay from step to step.
+   artifact, without another rank of this number. The artifact is the handle of
+   tp_artifact_open: entries are asked of the rank (tp_rank_entry). Its target
+   says whether the rank is on the CPU or on a device. Allocates arguments,
+   results and arena once. The host sets every argument that is not dead before
+   the first step, states too; contents stay from step to step.
 
     Ranks on a device connect here: every rank must make its own, at the same
     time. A failure of one ends the run of all. After a failure of a device the
@@ -294,11 +300,28 @@ TP_API void tp_rank_free(tp_rank *handle);
 TP_API tp_status *tp_rank_entry(tp_rank *handle, const char *name,
                                 tp_rank **entry);
 
+/** Copies this rank's part of a whole array in, which is in host memory and of
+    any strides, as tp_scatter cuts it. The argument counts as set when the call
+    has succeeded. `artifact` is the handle of the rank's entry, by which the
+    index was found; one of another entry is an error. Local; ranks may make it
+    at one time. From version 11 on. */
+TP_API tp_status *tp_rank_scatter(tp_rank *handle, const tp_artifact *artifact,
+                                  int64_t index, const tp_tensor *global);
+/** The reverse, of what tp_rank_get_tensor reads, as tp_assemble joins it: for
+    every rank it fills the whole array. Ranks may make it at one time where
+    their parts do not overlap (`copies` of tp_port_info is 1). From version 11
+    on. */
+TP_API tp_status *tp_rank_assemble(tp_rank *handle, const tp_artifact *artifact,
+                                   tp_port_side side, int64_t index,
+                                   const tp_tensor *global);
+
 /** Copies this rank's local tensor in (sizes: the port's local shape, any
     strides). A rank on a device takes one in host memory, or in memory of its
-    own device. The copy has ended when the call comes back. It reads device
-    memory in the order of the options' stream; without one, what is to be
-    copied must be there already. */
+    own device. The copy has ended when the call comes back, and the argument
+    counts as set if it has succeeded. It reads device memory in the order of
+   the options' stream; without one, what is to be copied must be there already.
+    The view of the argument itself sets nothing (tp_rank_mark_set): it is an
+    error unless the argument is set. */
 TP_API tp_status *tp_rank_set_argument(tp_rank *handle, int64_t index,
                                        const tp_tensor *local);
 /** The reverse, of an argument or a result, after tp_rank_wait. An argument
@@ -315,13 +338,19 @@ TP_API tp_status *tp_rank_get_tensor(tp_rank *handle, tp_port_side side,
     local shape, strides undo the storage permutation. Valid while the handle
     lives, over all steps: a result's view has what tp_rank_get_tensor reads,
     from tp_rank_wait until the next tp_rank_submit. That of a result that
-    updates an argument is the argument's, and an error while that is lost. An argument counts as set once
-    its view has been asked for: the host writes all of its valid elements
-   before the first step. */
+    updates an argument is the argument's, and an error while that is lost.
+
+    A view sets nothing. A host that writes an argument by its view calls
+    tp_rank_mark_set when all valid elements are written, before the first step
+    and after the argument was lost; it may write again before every step.
+   Before version 11 the view alone counted as set. */
 TP_API tp_status *tp_rank_argument(tp_rank *handle, int64_t index,
                                    tp_tensor *local);
 TP_API tp_status *tp_rank_result(tp_rank *handle, int64_t index,
                                  tp_tensor *local);
+/** The argument has been written by its view: it counts as set, and is not lost
+    any more. From version 11 on. */
+TP_API tp_status *tp_rank_mark_set(tp_rank *handle, int64_t index);
 
 /** Waits until every rank has called it, without a time-out: loading may take
     one rank much longer than another. Comes before the first step; steps then
@@ -342,7 +371,7 @@ TP_API tp_status *tp_rank_submit(tp_rank *handle, const tp_stream *stream);
     TP_OK arguments that results update have their next values. After another
     code they are as they were before the step, or, those that are updated in
     place, lost: tp_rank_get_tensor and tp_rank_submit refuse them until they
-   are set again, by tp_rank_set_argument or by a new view of tp_rank_argument.
+   are set again.
    From version 6 on; before, the host fed states back.
 
    After TP_ASSERT the step has run to its end: results that update nothing have
@@ -357,7 +386,9 @@ TP_API tp_status *tp_rank_finish(tp_rank *handle);
 /*--- global and local arrays ----------------------------------------------*/
 
 /* These three need no rank: any thread may call them, and calls may overlap
-   that write different memory and read none that another one writes. */
+   that write different memory and read none that another one writes. A local
+   tensor that is the view of a rank has to be the port's: with that of another
+   one, such as another entry's of the same index, they are an error. */
 
 /** Copies rank `rank`'s part of a global array into its local one; elements
     that are padding are left alone. Of an argument that is a partial sum or
@@ -370,8 +401,9 @@ TP_API tp_status *tp_scatter(const tp_artifact *artifact, tp_port_side side,
 /** The reverse; called for every rank it fills the global array. Calls for
     several ranks may overlap if their parts of the global array do not. Parts
     overlap, and are equal then, only where the port is replicated along an axis
-    of the mesh: call it for one of these ranks, or for one after the other. A
-    port that is partial is refused: see tp_assemble_all. */
+    of the mesh, where `copies` of tp_port_info is above 1: call it for one of
+    these ranks, or for one after the other. A port that is partial is refused:
+    see tp_assemble_all. */
 TP_API tp_status *tp_assemble(const tp_artifact *artifact, tp_port_side side,
                               int64_t index, int64_t rank,
                               const tp_tensor *local, const tp_tensor *global);
