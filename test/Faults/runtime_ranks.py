@@ -140,6 +140,9 @@ FAULTS = [
      "    if (artifact->index != 0)\n", "    if (false)\n",
      "CApiHandlesTest.ARankIsMadeOfTheArtifact"),
     # Who fails, and what is said of it.
+    ("time-out: a rank that never came has", TRANSPORT,
+     "bool isThere = segment.rankState(member).heartbeats.load() != 0;",
+     "bool isThere = true;", "*HangIsATimeOut*"),
     ("agreement: the status of rank 0 alone", TRANSPORT,
      "for (int64_t r = 0; r < size() && agreed == 0; ++r)",
      "for (int64_t r = 0; r < 1 && agreed == 0; ++r)", "*Rank*"),

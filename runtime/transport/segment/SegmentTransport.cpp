@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SegmentTransport.h"
+#include "tp/Runtime/Transport/AbsentRanks.h"
 #include <algorithm>
 #include <sched.h>
 #include <thread>
@@ -61,6 +62,8 @@ Status SegmentTransport::attach(int64_t rank) {
   }
   side.inputs.resize(largest);
   side.outputs.resize(largest);
+  // To have come is a sign too.
+  heartbeat(rank);
   return {};
 }
 
@@ -68,13 +71,19 @@ Status SegmentTransport::notJoined(GroupBarrier &groupBarrier) {
   const Membership &membership = groupBarrier.membership;
   std::string missing;
   int count = 0;
+  bool areAllThere = true;
   for (int64_t member : membership.members) {
     ArrivalSlot &arrivalSlot = segment.arrivalSlot(membership.channel, member);
     if (int32_t(arrivalSlot.arrived.load() - membership.arrivals) >= 0)
       continue;
+    bool isThere = segment.rankState(member).heartbeats.load() != 0;
+    areAllThere &= isThere;
     missing += (count++ ? "; rank " : "rank ") + std::to_string(member) +
-               " is at " + entry.describe(progress(member));
+               (isThere ? " is at " + entry.describe(progress(member))
+                        : " has not come");
   }
+  if (!areAllThere)
+    missing += adviceOnAbsentRanks;
   char seconds[32];
   std::snprintf(seconds, sizeof(seconds), "%g", groupBarrier.timeoutSeconds);
   Failure cause{Code::Timeout, groupBarrier.rank,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StoreServer.h"
+#include "tp/Runtime/Transport/AbsentRanks.h"
 #include <algorithm>
 
 using namespace tp::runtime;
@@ -114,9 +115,14 @@ uint64_t StoreServer::heartbeats() const {
 void StoreServer::notJoined(int64_t rank) {
   std::string missing;
   int count = 0;
+  bool areAllThere = true;
   for (size_t other = 0; other < places.size(); ++other)
-    if (!places[other].arrived)
+    if (!places[other].arrived) {
+      areAllThere &= !places[other].address.empty();
       missing += (count++ ? "; " : "") + describe(other);
+    }
+  if (!areAllThere)
+    missing += adviceOnAbsentRanks;
   char waited[32];
   std::snprintf(waited, sizeof(waited), "%g",
                 places[rank].arrival.timeoutSeconds);

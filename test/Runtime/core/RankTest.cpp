@@ -236,8 +236,9 @@ TEST_P(RankTest, AHangIsATimeOutThatNamesOpAndRanks) {
   two.join();
   const char *wanted =
       "rank 0 waited 0.3 s in command 1, all_reduce 'all_reduce_0' of module "
-      "'layer.0' for 1 of 3 ranks that did not join: rank 1 is at the "
-      "start of the run";
+      "'layer.0' for 1 of 3 ranks that did not join: rank 1 has not come: "
+      "check that every rank of the run was started, and that none ended "
+      "before it joined";
   EXPECT_EQ(statuses[0].code(), Code::Timeout);
   EXPECT_EQ(statuses[0].message(), wanted);
   EXPECT_EQ(statuses[2].code(), Code::RankFailed);

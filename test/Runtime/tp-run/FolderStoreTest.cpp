@@ -113,6 +113,15 @@ TEST_F(FolderStoreTest, RankThatIsKilledBeforeTheStart) {
   EXPECT_FALSE(std::filesystem::exists(file()));
 }
 
+/// Which ranks these are, and what to look for.
+TEST_F(FolderStoreTest, RanksThatNeverCome) {
+  expectFailed(*start(0, "--start-timeout=0.2"),
+               "rank 0 waited 0.2 s in the start of the run for 2 of 3 ranks "
+               "that did not join: rank 1 has not come; rank 2 has not come: "
+               "check that every rank of the run was started, and that none "
+               "ended before it joined");
+}
+
 TEST_F(FolderStoreTest, SecondProcessOfARankIsRefused) {
   auto first = startFirst("--output=@y.npy"), other = startOther(1);
   expectFailed(*start(1, "", "", "2"),

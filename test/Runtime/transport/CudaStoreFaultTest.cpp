@@ -204,7 +204,9 @@ TEST_F(StoreTest, WhoeverDoesNotComeIsNamed) {
       expectError(done[0],
                   {"rank 0 waited 1 s in the start of the run for 1 of 2 ranks "
                    "that did not join: rank 1 has not come to " +
-                   at});
+                   at +
+                   ": check that every rank of the run was started, and that "
+                   "none ended before it joined"});
   }
 }
 
