@@ -277,6 +277,9 @@ Status checkTogether(const Options &o) {
                            "is printed");
   if (o.json && !o.info)
     return invalidArgument("--json is a form of --info, expected it too");
+  if (o.json && !o.entry.empty())
+    return invalidArgument("--entry cannot go with --json: the manifest is of "
+                           "all entries, in its list 'entries'");
   return {};
 }
 
@@ -386,7 +389,7 @@ const char *tp::run::usage() {
   --repeat=N                 run N steps; results that update arguments are those of the
                              next step
   --stats                    times, collectives and memory
-  --info [--json]            print what the artifact holds, run nothing
+  --info [--json]            print what the artifact holds, or --entry of it; run nothing
   --sharding=NAME            print which rank holds which part of an argument or a result,
                              run nothing; --sharding=NAME=@FILE.svg draws it; repeatable
   --transport=threads|processes

@@ -265,13 +265,22 @@ Status run(const Options &options, const Artifact &artifact, char **argv) {
   return compared;
 }
 
+/// What the user names; nothing without a name.
+Status findEntry(const Options &options, const Artifact &artifact,
+                 std::optional<int64_t> &index) {
+  if (options.entry.empty())
+    return {};
+  Status status = artifact.findEntry(options.entry, index.emplace());
+  return status.within("--entry");
+}
+
 /// One step is one entry's; which one of several, the user says.
 Status selectEntry(const Options &options, Artifact &artifact) {
-  int64_t index = 0;
-  if (!options.entry.empty()) {
-    if (Status status = artifact.findEntry(options.entry, index); !status.ok())
-      return status.within("--entry");
-  } else if (artifact.numHostEntries() > 1) {
+  std::optional<int64_t> named;
+  if (Status status = findEntry(options, artifact, named); !status.ok())
+    return status;
+  int64_t index = named.value_or(0);
+  if (!named && artifact.numHostEntries() > 1) {
     std::string names;
     for (const EntryView &entry : artifact.entries())
       if (!entry.part)
@@ -345,9 +354,12 @@ Status runTool(int argc, char **argv, Options &options) {
     return status;
   }
   if (onlyListed) {
+    std::optional<int64_t> entry;
+    if (Status status = findEntry(options, *artifact, entry); !status.ok())
+      return status;
     std::fputs(options.json
                    ? (writeManifest(artifact->manifest()) + "\n").c_str()
-                   : describeArtifact(*artifact).c_str(),
+                   : describeArtifact(*artifact, entry).c_str(),
                stdout);
     return {};
   }

@@ -256,6 +256,13 @@ TEST_F(TpRunTest, InfoListsAllEntries) {
   for (const char *part : {"two.tp: @main for mesh tp = 2 (2 ranks)\n",
                            "\ntwo.tp: @decode for mesh tp = 2 (2 ranks)\n"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << outcome.out;
+  outcome = run("--info two.tp --entry=decode");
+  EXPECT_EQ(outcome.exitStatus, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find("two.tp: @decode for mesh tp = 2"), 0u);
+  EXPECT_EQ(outcome.out.find("@main"), std::string::npos) << outcome.out;
+  expectFailure("--info two.tp --entry=prefill",
+                "--entry: there is no entry 'prefill': the artifact has "
+                "'main', 'decode'");
   expectFailure("two.tp --weights=w.safetensors --input=@x.npy",
                 "the artifact has 2 entries, expected --entry=main or "
                 "--entry=decode");

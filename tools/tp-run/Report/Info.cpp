@@ -279,9 +279,14 @@ std::string describeEntry(const Artifact &artifact, const EntryView &entry) {
 
 } // namespace
 
-std::string tp::run::describeArtifact(const Artifact &artifact) {
+std::string tp::run::describeArtifact(const Artifact &artifact,
+                                      std::optional<int64_t> only) {
   std::string text;
-  for (const EntryView &entry : artifact.entries())
-    text += (text.empty() ? "" : "\n") + describeEntry(artifact, entry);
+  for (const EntryView &entry : artifact.entries()) {
+    const std::optional<EntryPart> &part = entry.part;
+    int64_t whole = part ? part->of : entry.index;
+    if (whole == only.value_or(whole))
+      text += (text.empty() ? "" : "\n") + describeEntry(artifact, entry);
+  }
   return text;
 }

@@ -14,8 +14,9 @@
 namespace tp::run {
 
 /// --info: arguments, results, groups, collectives, attentions, gemms, kernels,
-/// memory.
-std::string describeArtifact(const runtime::Artifact &artifact);
+/// memory; of all entries, or of one with its parts.
+std::string describeArtifact(const runtime::Artifact &artifact,
+                             std::optional<int64_t> only = std::nullopt);
 
 /// --sharding: pictures of ports; those with a file are written there, the
 /// others are text to print.
