@@ -229,9 +229,40 @@ struct InsertSliceModel
 // Padding, concatenation, creation
 //===----------------------------------------------------------------------===//
 
-/// A dimension without padding is a factor; a padded one stays whole. Every
-/// rank writes the padding, so partial values pass only where that changes
-/// nothing.
+} // namespace
+
+/// Adds a factor per dimension of a pad's result, and returns the dimensions of
+/// its source and of its result. A padded dimension is a packed factor: what is
+/// in front, the source and what is behind are its segments. One that is padded
+/// by an amount known at run time, or cut by a negative one, is no factor.
+static std::pair<TensorFactors, TensorFactors>
+addPadFactors(ShardingRule &rule, tensor::PadOp pad) {
+  RankedTensorType type = pad.getResultType();
+  TensorFactors source(type.getRank()), padded(type.getRank());
+  SmallVector<OpFoldResult> lows = pad.getMixedLowPad();
+  SmallVector<OpFoldResult> highs = pad.getMixedHighPad();
+  for (unsigned dim = 0; dim < type.getRank(); ++dim) {
+    std::optional<int64_t> low = getConstantIntValue(lows[dim]);
+    std::optional<int64_t> high = getConstantIntValue(highs[dim]);
+    if (!low || !high || *low < 0 || *high < 0)
+      continue;
+    int64_t size = pad.getSourceType().getDimSize(dim);
+    source[dim] = padded[dim] = {addFactor(rule, type.getDimSize(dim))};
+    if (*low == 0 && *high == 0)
+      continue;
+    source[dim].window = FactorWindow{*low, size};
+    std::vector<int64_t> segments;
+    for (int64_t segment : {*low, size, *high})
+      if (segment > 0)
+        segments.push_back(segment);
+    rule.factors.back().segmentations.push_back(std::move(segments));
+  }
+  return {source, padded};
+}
+
+namespace {
+/// Every rank writes the padding of its part, so partial values pass only where
+/// that changes nothing.
 struct PadModel
     : ShardingRuleOpInterface::ExternalModel<PadModel, tensor::PadOp> {
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
@@ -246,22 +277,36 @@ struct PadModel
     llvm::erase_if(rule.passthroughs, [&](const PartialPassthrough &pass) {
       return !isIdentityConstant(padding, pass.kind);
     });
-    TensorFactors dims(pad.getResultType().getRank());
-    for (auto [dim, size] : llvm::enumerate(pad.getResultType().getShape()))
-      if (isConstantIntValue(pad.getMixedLowPad()[dim], 0) &&
-          isConstantIntValue(pad.getMixedHighPad()[dim], 0))
-        dims[dim] = {addFactor(rule, size)};
-    rule.slotFactors = {dims};
-    rule.resultFactors = {dims};
+    auto [source, padded] = addPadFactors(rule, pad);
+    rule.slotFactors = {source};
+    rule.resultFactors = {padded};
     return rule;
   }
 
   FailureOr<SmallVector<Value>> createLocal(Operation *op,
                                             LocalOpBuilder &local) const {
+    auto pad = cast<tensor::PadOp>(op);
     IRMapping mapping = local.mapping();
-    Operation *clone = local.builder.clone(*op, mapping);
-    clone->getResult(0).setType(local.resultType(0));
-    return SmallVector<Value>(clone->getResults());
+    SmallVector<OpFoldResult> low = pad.getMixedLowPad();
+    SmallVector<OpFoldResult> high = pad.getMixedHighPad();
+    for (auto [dim, factors] : llvm::enumerate(local.rule.slotFactors[0])) {
+      if (factors.empty()) {
+        for (OpFoldResult *amount : {&low[dim], &high[dim]})
+          if (auto value = dyn_cast<Value>(*amount))
+            *amount = mapping.lookupOrDefault(value);
+        continue;
+      }
+      FactorWindow window = local.localWindow(factors);
+      int64_t size = local.resultType(0).getDimSize(dim);
+      low[dim] = local.builder.getIndexAttr(window.offset);
+      high[dim] =
+          local.builder.getIndexAttr(size - window.offset - window.size);
+    }
+    auto made =
+        tensor::PadOp::create(local.builder, op->getLoc(), local.resultType(0),
+                              local.slot(0), low, high, pad.getNofold());
+    pad.getRegion().cloneInto(&made.getRegion(), mapping);
+    return SmallVector<Value>{made};
   }
 };
 

@@ -57,8 +57,8 @@ class Program:
         self.lines.append(f"{name} = {text}")
         return name
 
-    def result(self, what, value, sizes, expected, element=None):
-        self.results.append((what, value, sizes, expected, element or self.element))
+    def result(self, what, value, sizes, expected, element=None, pin=None):
+        self.results.append((what, value, sizes, expected, element or self.element, pin))
 
     def rotated(self, rows):
         return [self.edges[(row + column) % self.columns]
@@ -201,19 +201,24 @@ class Program:
                          for column in range(self.columns) for row in range(rows)])
             for code in {self.format.zero, self.edges[-1]}:
                 padded = [rows + 2, self.columns]
+                # Each rank pads its rows.
+                pin = f"shard<0, segments = [1, {rows}, 1]>" if dim == 0 else None
                 self.result(f"pad with {code:x} {where}",
                             self.value(f"tensor.pad {x} low[1, 0] high[1, 0] {{\n    ^bb0(%i: index, "
                                        f"%j: index):\n      tensor.yield {self.constant(code)} : "
                                        f"{self.element}\n    }} : {kind} to {self.tensor(*padded)}"),
-                            padded, [code] * self.columns + codes + [code] * self.columns)
+                            padded, [code] * self.columns + codes + [code] * self.columns,
+                            pin=pin)
 
     def text(self, ranks):
         arguments = ", ".join(
             f'%{name}: {self.tensor(*sizes, element=element)} {{tp.name = "{name}", tp.kind = "user_input", '
             f'tp.pin = {{tp = #tp.placement<{pin}>}}}}'
             for name, sizes, _, element, pin in self.arguments)
-        results = ", ".join(f'{self.tensor(*sizes, element=element)} {{tp.name = "r{i}"}}'
-                            for i, (_, _, sizes, _, element) in enumerate(self.results))
+        results = ", ".join(
+            f'{self.tensor(*sizes, element=element)} {{tp.name = "r{i}"' +
+            (f', tp.pin = {{tp = #tp.placement<{pin}>}}}}' if pin else "}")
+            for i, (_, _, sizes, _, element, pin) in enumerate(self.results))
         lines = "\n    ".join([*self.constants.values(), *self.lines])
         return (f'module attributes {{tp.mesh = #tp.mesh<"tp" = {ranks}>}} {{\n'
                 f"  func.func @main({arguments}) -> ({results}) {{\n    {lines}\n    return "
@@ -234,12 +239,12 @@ def check(folder, element, ranks, options):
         environment = fake_devices.environment(options.fakes, folder, cudnn=False)
     edge_runs.execute(["tp-compile", model, "-o", package] + flags)
     inputs = [(name, kind, sizes, codes) for name, sizes, codes, kind, _ in program.arguments]
-    outputs = [(f"r{i}", kind) for i, (_, _, _, _, kind) in enumerate(program.results)]
+    outputs = [(f"r{i}", kind) for i, (_, _, _, _, kind, _) in enumerate(program.results)]
     found = edge_runs.run(package, ranks, element, inputs, outputs, environment)
-    wrong = [line for (what, _, _, expected, kind), got in zip(program.results, found)
+    wrong = [line for (what, _, _, expected, kind, _), got in zip(program.results, found)
              for line in edge_runs.differences(f"{element} {what} on {ranks} ranks", kind,
                                                expected, got)]
-    return sum(len(expected) for _, _, _, expected, _ in program.results), wrong
+    return sum(len(expected) for _, _, _, expected, _, _ in program.results), wrong
 
 
 def main():

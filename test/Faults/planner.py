@@ -8,6 +8,7 @@ SUB_AXES = "Transforms/Propagate/sub-axes.mlir"
 LAZY_OUTPUTS = "Transforms/Propagate/lazy-outputs.mlir"
 EMBEDDING = "Transforms/Propagate/embedding.mlir"
 SEGMENTS = "Transforms/Propagate/segments.mlir"
+PADS = "Transforms/Propagate/pads.mlir"
 NORMALIZE = "Transforms/Normalize/normalize.mlir"
 NUMBERS = "Transforms/Normalize/numbers.mlir"
 NORMALIZE_INVALID = "Transforms/Normalize/normalize-invalid.mlir"
@@ -161,6 +162,15 @@ FAULTS = {
         ("the last segment is forgotten",
          "segments.push_back(«factor.size - start»);",
          "1", SEGMENTS),
+        ("pads cut what slices cut, and nothing else is tried",
+         "SegmentationFinder(graph, /*withPads=*/«false»).run();",
+         "true", PADS),
+        ("pads are not asked",
+         "SegmentationFinder(graph, /*withPads=*/«true»).run();",
+         "false", PADS),
+        ("pads cut into any number of segments",
+         "return «withPads && edges.size() > mostSegmentsWithPads»;",
+         "false", PADS),
     ],
     "lib/Transforms/Normalize/DimClasses.cpp": [
         ("boundaries in a minor dimension are kept",

@@ -2,7 +2,7 @@
 // RUN: tp-opt %s --tp-check-sharding-rules=ranks=3 2>&1 | FileCheck %s
 
 // CHECK-NOT: error
-// CHECK-COUNT-13: strategies hold
+// CHECK-COUNT-15: strategies hold
 // CHECK-NOT: error
 
 func.func @movement(%a: tensor<72x12xf32>, %b: tensor<6x18xf32>, %c: tensor<6x24xf32>, %d: tensor<6x5xf32>) {
@@ -43,5 +43,14 @@ func.func @pads(%a: tensor<6x12x5xf32>, %b: tensor<6x12xi32>) {
   ^bb0(%i: index, %j: index):
     tensor.yield %least : i32
   } : tensor<6x12xi32> to tensor<9x12xi32>
+  // Both sides of the dimension, and one that is cut beside it.
+  %5 = tensor.pad %b low[0, 6] high[0, 18] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %least : i32
+  } : tensor<6x12xi32> to tensor<6x36xi32>
+  %6 = tensor.pad %b low[1, 0] high[-1, 6] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %least : i32
+  } : tensor<6x12xi32> to tensor<6x18xi32>
   return
 }

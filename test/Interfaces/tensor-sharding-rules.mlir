@@ -25,8 +25,9 @@ func.func @slices(%a: tensor<4x16xf32>, %b: tensor<4x24xf32>) -> tensor<4x24xf32
 
 // -----
 
-// A dimension without padding is a factor. A number that changes nothing may be
-// padded by every rank; that of avg is any.
+// A padded dimension is packed: the source covers a window of it. One that is
+// cut, or padded by an amount known at run time, is no factor. A number that
+// changes nothing may be padded by every rank; that of avg is any.
 func.func @pads(%a: tensor<4x16x3xf32>, %b: tensor<4x16xi32>, %l: index) {
   %zero = arith.constant 0.0 : f32
   %one = arith.constant 1.0 : f32
@@ -34,32 +35,32 @@ func.func @pads(%a: tensor<4x16x3xf32>, %b: tensor<4x16xi32>, %l: index) {
   %lowest = arith.constant 0xFF800000 : f32
   %highest = arith.constant 0x7F800000 : f32
   %least = arith.constant -2147483648 : i32
-  // expected-remark@+1 {{f0=4, f1=3: (f0, -, f1) -> (f0, -, f1); sum [0]; avg [0]}}
+  // expected-remark@+1 {{f0=4, f1=19, f2=3: (f0, f1[1:17], f2) -> (f0, f1, f2); sum [0]; avg [0]}}
   %0 = tensor.pad %a low[0, 1, 0] high[0, 2, 0] {
   ^bb0(%i: index, %j: index, %k: index):
     tensor.yield %zero : f32
   } : tensor<4x16x3xf32> to tensor<4x19x3xf32>
-  // expected-remark@+1 {{f0=16: (-, f0, -) -> (-, f0, -); avg [0]; product [0]}}
+  // expected-remark@+1 {{f0=6, f1=16, f2=4: (f0[2:6], f1, f2[0:3]) -> (f0, f1, f2); avg [0]; product [0]}}
   %1 = tensor.pad %a low[2, 0, 0] high[0, 0, 1] {
   ^bb0(%i: index, %j: index, %k: index):
     tensor.yield %one : f32
   } : tensor<4x16x3xf32> to tensor<6x16x4xf32>
-  // expected-remark@+1 {{f0=4, f1=16: (f0, f1, -) -> (f0, f1, -); avg [0]}}
+  // expected-remark@+1 {{f0=4, f1=16, f2=4: (f0, f1, f2[0:3]) -> (f0, f1, f2); avg [0]}}
   %2 = tensor.pad %a low[0, 0, 0] high[0, 0, 1] {
   ^bb0(%i: index, %j: index, %k: index):
     tensor.yield %two : f32
   } : tensor<4x16x3xf32> to tensor<4x16x4xf32>
-  // expected-remark@+1 {{f0=4, f1=16: (f0, f1, -) -> (f0, f1, -); avg [0]; max [0]}}
+  // expected-remark@+1 {{f0=4, f1=16, f2=4: (f0, f1, f2[0:3]) -> (f0, f1, f2); avg [0]; max [0]}}
   %3 = tensor.pad %a low[0, 0, 0] high[0, 0, 1] {
   ^bb0(%i: index, %j: index, %k: index):
     tensor.yield %lowest : f32
   } : tensor<4x16x3xf32> to tensor<4x16x4xf32>
-  // expected-remark@+1 {{f0=4, f1=16: (f0, f1, -) -> (f0, f1, -); avg [0]; min [0]}}
+  // expected-remark@+1 {{f0=4, f1=16, f2=4: (f0, f1, f2[0:3]) -> (f0, f1, f2); avg [0]; min [0]}}
   %4 = tensor.pad %a low[0, 0, 0] high[0, 0, 1] {
   ^bb0(%i: index, %j: index, %k: index):
     tensor.yield %highest : f32
   } : tensor<4x16x3xf32> to tensor<4x16x4xf32>
-  // expected-remark@+1 {{f0=16: (-, f0) -> (-, f0); max [0]}}
+  // expected-remark@+1 {{f0=5, f1=16: (f0[1:5], f1) -> (f0, f1); max [0]}}
   %5 = tensor.pad %b low[1, 0] high[0, 0] {
   ^bb0(%i: index, %j: index):
     tensor.yield %least : i32
@@ -69,6 +70,16 @@ func.func @pads(%a: tensor<4x16x3xf32>, %b: tensor<4x16xi32>, %l: index) {
   ^bb0(%i: index, %j: index):
     tensor.yield %least : i32
   } : tensor<4x16xi32> to tensor<4x18xi32>
+  // expected-remark@+1 {{f0=4: (f0, -) -> (f0, -); max [0]}}
+  %7 = tensor.pad %b low[0, 1] high[0, -1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %least : i32
+  } : tensor<4x16xi32> to tensor<4x16xi32>
+  // expected-remark@+1 {{f0=4: (f0, -) -> (f0, -); max [0]}}
+  %8 = tensor.pad %b low[0, -1] high[0, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %least : i32
+  } : tensor<4x16xi32> to tensor<4x16xi32>
   return
 }
 

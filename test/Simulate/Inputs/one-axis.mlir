@@ -225,6 +225,24 @@ module attributes {tp.mesh = #mesh} {
   }
 }
 
+//--- pad_between
+// Padding on both sides of what is split, read by a product that is split too.
+#mesh = #tp.mesh<"tp" = 4>
+module attributes {tp.mesh = #mesh} {
+  func.func @main(%x: tensor<6x24xf32> {tp.pin = {tp = #tp.placement<shard<1>>}}, %w: tensor<40x10xf32> {tp.pin = {tp = #tp.placement<shard<0, segments = [5, 24, 11]>>}}) -> tensor<6x10xf32> {
+    %zero = arith.constant 0.0 : f32
+    %two = arith.constant 2.0 : f32
+    %h = tensor.pad %x low[0, 5] high[0, 11] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %two : f32
+    } : tensor<6x24xf32> to tensor<6x40xf32>
+    %e = tensor.empty() : tensor<6x10xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%e : tensor<6x10xf32>) -> tensor<6x10xf32>
+    %p = linalg.matmul ins(%h, %w : tensor<6x40xf32>, tensor<40x10xf32>) outs(%init : tensor<6x10xf32>) -> tensor<6x10xf32>
+    return %p : tensor<6x10xf32>
+  }
+}
+
 //--- merge
 #mesh = #tp.mesh<"tp" = 4>
 module attributes {tp.mesh = #mesh} {

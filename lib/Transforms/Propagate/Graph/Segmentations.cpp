@@ -9,9 +9,13 @@
 // slices take them apart again. Each slice alone knows where it begins and
 // ends; where the whole dimension can be cut is known only from all of them.
 //
+// A pad takes nothing apart: it may cut finer what slices cut. Its cuts make
+// segmentations beside the others, so that no pad takes a choice away.
+//
 //===----------------------------------------------------------------------===//
 
 #include "AssignmentGraph.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h" // IWYU pragma: keep
 #include "llvm/ADT/EquivalenceClasses.h"
 #include <set>
 
@@ -23,9 +27,14 @@ namespace {
 /// A factor of a node, or a dimension of a value (after all factors).
 using Place = unsigned;
 
+/// A shift that meets what it shifts cuts a dimension again at every cut, to
+/// its end: with pads, more segments than these are not tried.
+constexpr size_t mostSegmentsWithPads = 64;
+
 class SegmentationFinder {
 public:
-  explicit SegmentationFinder(AssignmentGraph &graph) : graph(graph) {}
+  SegmentationFinder(AssignmentGraph &graph, bool withPads)
+      : graph(graph), withPads(withPads) {}
   void run();
 
 private:
@@ -36,12 +45,17 @@ private:
 
   void number();
   void unite();
+  bool isLeftOut(const Node &node, const DimFactors &parts) const;
   void visit(unsigned node, unsigned value, const TensorFactors &dims);
   void markPinned();
   void markPinned(unsigned value, int64_t dim);
   void exchangeEdges();
+  bool hasTooMany(const std::set<int64_t> &edges) const {
+    return withPads && edges.size() > mostSegmentsWithPads;
+  }
 
   AssignmentGraph &graph;
+  const bool withPads;
   /// Number of the first factor of every node and first dimension of every
   /// value.
   std::vector<Place> factors, dims;
@@ -67,10 +81,24 @@ void SegmentationFinder::number() {
     classes.insert(place);
 }
 
+static bool isPad(const Node &node) {
+  return isa_and_nonnull<tensor::PadOp>(node.op);
+}
+
+/// Whether `parts` is a padded dimension, in a search without pads.
+bool SegmentationFinder::isLeftOut(const Node &node,
+                                   const DimFactors &parts) const {
+  if (withPads || !isPad(node))
+    return false;
+  return llvm::any_of(node.rule.slotFactors[0], [&](const DimFactors &source) {
+    return source.window && source.front() == parts.front();
+  });
+}
+
 void SegmentationFinder::visit(unsigned node, unsigned value,
                                const TensorFactors &tensor) {
   for (auto [dim, parts] : llvm::enumerate(tensor)) {
-    if (parts.size() != 1)
+    if (parts.size() != 1 || isLeftOut(graph.nodes[node], parts))
       continue;
     Place whole = factors[node] + parts.front(), place = dims[value] + dim;
     if (parts.window)
@@ -156,7 +184,9 @@ void SegmentationFinder::exchangeEdges() {
       if (pinned.contains(whole))
         changed |= pinned.insert(part).second;
       auto add = [&](Place to, int64_t edge) {
-        changed |= edges[to].insert(edge).second;
+        std::set<int64_t> &all = edges[to];
+        if (!hasTooMany(all))
+          changed |= all.insert(edge).second;
       };
       add(whole, offset);
       add(whole, offset + size);
@@ -177,13 +207,13 @@ void SegmentationFinder::run() {
   exchangeEdges();
   for (auto [number, node] : llvm::enumerate(graph.nodes)) {
     for (auto [index, factor] : llvm::enumerate(node.rule.factors)) {
-      factor.segmentations.clear();
       Place place = classes.getLeaderValue(factors[number] + index);
-      if (!pinned.contains(place))
+      std::set<int64_t> cuts = edges.lookup(place);
+      if (!pinned.contains(place) || hasTooMany(cuts))
         continue;
       std::vector<int64_t> segments;
       int64_t start = 0;
-      for (int64_t edge : edges.lookup(place)) {
+      for (int64_t edge : cuts) {
         if (edge <= start || edge >= factor.size)
           continue;
         segments.push_back(edge - start);
@@ -192,11 +222,20 @@ void SegmentationFinder::run() {
       if (segments.empty())
         continue;
       segments.push_back(factor.size - start);
-      factor.segmentations.push_back(std::move(segments));
+      // Single indices are no choice (legalChoices). Those that slices take
+      // mark a dimension that packs heads (wholeFactors), no others do.
+      bool isNew = !llvm::is_contained(factor.segmentations, segments);
+      if (isNew && !(withPads && int64_t(segments.size()) == factor.size))
+        factor.segmentations.push_back(std::move(segments));
     }
   }
 }
 
 void propagate::findSegmentations(AssignmentGraph &graph) {
-  SegmentationFinder(graph).run();
+  for (Node &node : graph.nodes)
+    for (Factor &factor : node.rule.factors)
+      factor.segmentations.clear();
+  SegmentationFinder(graph, /*withPads=*/false).run();
+  if (llvm::any_of(graph.nodes, isPad))
+    SegmentationFinder(graph, /*withPads=*/true).run();
 }
