@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What of the sharding rules is checked, and which planted faults tests catch.
 
-  coverage.py [--build=DIR] [--rules-only] [options of plant-faults.py]
+  coverage.py [--build=DIR] [--rules-only] [--op=NAME] [options of plant-faults.py]
 
 Takes the programs of test/Interfaces/check-*.mlir and every named op of linalg
 through tp-check-sharding-rules, on one axis, on two and on two parts of one,
@@ -9,8 +9,9 @@ and prints a table: a row for each op that has a rule and each way of splitting
 it (`whole`: none), columns for chunks and for the kind of partial values that
 pass through it on another axis. A cell is the number of runs that checked it on
 all ranks against the unsharded op, before and after the partition; `-` where no
-rule of such an op allows it, `HOLE` where one does and nothing checks it. Then
-prints the table of plant-faults.py. Exits non-zero if there is a hole or a
+rule of such an op allows it, `HOLE` where one does and nothing checks it. With
+--op=tensor.pad only the programs that have the op run, and only its rows are
+printed. Then prints the table of plant-faults.py. Exits non-zero if there is a hole or a
 fault that no test catches.
 
 The ways: test/lib/Interfaces/RuleCells.h.
@@ -20,6 +21,7 @@ import collections
 import concurrent.futures
 import glob
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -55,15 +57,24 @@ def run_checks(tp_opt, program, options, work):
         return [line.split() for line in file]
 
 
-def collect(tp_opt, llvm, work):
-    """(ops with a rule, cells that rules have, runs of each cell)"""
+def programs_with(op, llvm, work):
+    """The files of all programs, or of those with `op`."""
     named = os.path.join(work, "named-ops.mlir")
     with open(named, "w") as file:
         subprocess.run(
             [sys.executable, os.path.join(TEST, "linalg_named_ops.py"),
              f"{llvm}/include/mlir/Dialect/Linalg/IR/LinalgStructuredOps.h.inc"],
             stdout=file, check=True)
-    programs = [named] + sorted(glob.glob(f"{TEST}/Interfaces/check-*.mlir"))
+    found = []
+    for path in [named] + sorted(glob.glob(f"{TEST}/Interfaces/check-*.mlir")):
+        with open(path) as file:
+            if not op or re.search(rf"{re.escape(op)}\b", file.read()):
+                found.append(path)
+    return found
+
+
+def collect(tp_opt, programs, work):
+    """(ops with a rule, cells that rules have, runs of each cell)"""
     rules, allowed, runs = set(), set(), collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = [pool.submit(run_checks, tp_opt, program, options, work)
@@ -113,12 +124,19 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(os.path.dirname(TEST), "build"))
     parser.add_argument("--rules-only", action="store_true")
+    parser.add_argument("--op", default="", help="the op whose rows are printed")
     for option in ("--work", "--only", "--part", "--jobs"):
         parser.add_argument(option, help="of plant-faults.py")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
-        holes = print_table(*collect(os.path.join(options.build, "bin", "tp-opt"),
-                                     llvm_folder(), work))
+        rules, allowed, runs = collect(os.path.join(options.build, "bin", "tp-opt"),
+                                       programs_with(options.op, llvm_folder(), work), work)
+    if options.op:
+        if options.op not in rules:
+            parser.error(f"no program has an op '{options.op}' with a rule")
+        rules = {options.op}
+        runs = {cell: count for cell, count in runs.items() if cell[0] == options.op}
+    holes = print_table(rules, allowed, runs)
     missed = 0
     if not options.rules_only:
         words = [f"--{name}={getattr(options, name)}"

@@ -7,7 +7,8 @@ program computes by itself, lowered by upstream passes alone.
 Every program is compiled with the simulator checking every stage and run on its
 ranks with poisoned padding. Numbers are compared exactly where their sums are
 exact. A located error of tp-compile is fine; such errors are counted by message
-and printed. What fails is reduced and kept as FOLDER/seed-N.mlir.
+and printed. Every program is a line when it ends. What fails is reduced and kept
+as FOLDER/seed-N.mlir.
 """
 
 import argparse
@@ -72,6 +73,9 @@ def run_batch(folder, seeds, most_ops, features):
                 file.write("".join(f"// {line}\n" for line in str(error).splitlines()[:6]) +
                            text)
         shutil.rmtree(work)
+        _, outcome, message = outcomes[-1]
+        print(f"seed {seed}: {outcome}" + (f": {message}" if outcome == "failed" else ""),
+              flush=True)
     shutil.rmtree(folder)
     return outcomes, ops
 
@@ -116,7 +120,6 @@ class Tally:
                 self.refusals[kind] += 1
             elif outcome == "failed":
                 self.failures.append((seed, message))
-                print(f"seed {seed}: {message}", flush=True)
             elif message:
                 self.notes[kind] += 1
 

@@ -86,7 +86,8 @@ propagate::portPins(DictionaryAttr attributes, RankedTensorType type,
       return emitError() << "attribute '" << attr::pin
                          << "' expects a #tp.placement for an axis, got "
                          << entry.getValue();
-    Pin pin = {placement.getValue()};
+    Pin pin;
+    pin.placement = placement.getValue();
     if (failed(checkPlacement(pin.placement, type.getShape(), emitError)))
       return failure();
     dropUnit(pin.placement, type.getShape(), mesh.axes[*axis].size);
@@ -137,7 +138,9 @@ FailureOr<AxisPins> propagate::constrainPins(ConstrainOp op, const Mesh &mesh) {
   if (!axis)
     return emitError() << "is on axis '" << op.getAxis()
                        << "', which the mesh does not have";
-  Pin pin = {op.getPlacement().getValue(), op.getLazy()};
+  Pin pin;
+  pin.placement = op.getPlacement().getValue();
+  pin.lazy = op.getLazy();
   if (failed(checkPlacement(pin.placement, shape, emitError)))
     return failure();
   if (pin.placement.isShard() && pin.placement.segments.empty()) {
