@@ -41,10 +41,16 @@ private:
 
   const StoredValues &plan;
   IndexSpace space;
-  llvm::DenseSet<std::pair<Value, ArrayAttr>> seen;
+  /// One symbol for a scalar, however often the walk meets it: elements that
+  /// several places read are then seen to be the same.
+  llvm::DenseMap<std::pair<Value, std::pair<int64_t, int64_t>>, AffineExpr>
+      symbolOf;
+  llvm::DenseSet<std::pair<Value, AffineMap>> seen;
   /// The same of what is read at an index that depends on data: that the
   /// element is read at a known place, too, does not make it known here.
-  llvm::DenseSet<std::pair<Value, ArrayAttr>> seenDependent;
+  llvm::DenseSet<std::pair<Value, AffineMap>> seenDependent;
+  /// Tensors of which any element is read.
+  llvm::DenseSet<Value> seenWhole;
   bool isDependent = false;
 };
 } // namespace
@@ -52,7 +58,7 @@ private:
 /// A function-level scalar may come out of a tensor.
 void ReadCollector::scalar(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!op || !seen.insert({value, ArrayAttr()}).second)
+  if (!op || !seen.insert({value, AffineMap()}).second)
     return;
   for (Value operand : op->getOperands())
     if (!isa<TensorType>(operand.getType()))
@@ -64,6 +70,8 @@ void ReadCollector::scalar(Value value) {
 /// A read at an index that depends on data. What is read may itself be computed
 /// on the way, from other tensors.
 void ReadCollector::anyElement(Value tensor) {
+  if (!seenWhole.insert(tensor).second)
+    return;
   Indices index;
   for (int64_t size : cast<RankedTensorType>(tensor.getType()).getShape()) {
     index.push_back(
@@ -87,6 +95,8 @@ void ReadCollector::anyElement(Value tensor) {
 void ReadCollector::init(Value value, const Indices &index) {
   SmallVector<Read> known = std::exchange(set.reads, {});
   auto seenInLoops = std::exchange(seen, {});
+  auto wholeInLoops = std::exchange(seenWhole, {});
+  auto dependentInLoops = std::exchange(seenDependent, {});
   element(value, index);
   for (Read &read : set.reads) {
     read.isInit = true;
@@ -94,15 +104,21 @@ void ReadCollector::init(Value value, const Indices &index) {
   }
   set.reads = std::move(known);
   seen = std::move(seenInLoops);
+  seenWhole = std::move(wholeInLoops);
+  seenDependent = std::move(dependentInLoops);
 }
 
 SmallVector<AffineExpr>
 ReadCollector::addSymbols(const ScalarSymbols &symbols) {
   SmallVector<AffineExpr> exprs;
   for (auto [value, range] : llvm::zip_equal(symbols.values, symbols.ranges)) {
-    exprs.push_back(
-        getAffineSymbolExpr(space.symbols.size(), value.getContext()));
-    space.symbols.push_back(range);
+    auto [it, isNew] = symbolOf.try_emplace({value, {range.lo, range.hi}});
+    if (isNew) {
+      it->second =
+          getAffineSymbolExpr(space.symbols.size(), value.getContext());
+      space.symbols.push_back(range);
+    }
+    exprs.push_back(it->second);
     scalar(value);
   }
   return exprs;
@@ -167,11 +183,10 @@ void ReadCollector::element(Value value, Indices index, bool top) {
   if (!op)
     return;
   // One visit for an element that is inlined at several places.
-  SmallVector<Attribute> key;
-  for (AffineExpr expr : index)
-    key.push_back(AffineMapAttr::get(
-        AffineMap::get(space.dims.size(), space.symbols.size(), expr)));
-  if (!seen.insert({value, ArrayAttr::get(value.getContext(), key)}).second)
+  AffineMap key =
+      AffineMap::inferFromExprList(ArrayRef<Indices>(index), value.getContext())
+          .front();
+  if (!seen.insert({value, key}).second)
     return;
   unsigned result = cast<OpResult>(value).getResultNumber();
   Indices loops = simplify(*loopsOfElement(op, result, index), space);
@@ -310,9 +325,9 @@ static SmallVector<unsigned> neededResults(linalg::LinalgOp op) {
   return sorted;
 }
 
-ComputeLoop tp::target::makeReduction(
-    const StoredValues &plan, linalg::LinalgOp op,
-    llvm::function_ref<Value(OpResult)> targetOf) {
+ComputeLoop
+tp::target::makeReduction(const StoredValues &plan, linalg::LinalgOp op,
+                          llvm::function_ref<Value(OpResult)> targetOf) {
   ComputeLoop computeLoop;
   computeLoop.op = op;
   computeLoop.reduction = op;
