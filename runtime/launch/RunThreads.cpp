@@ -11,8 +11,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <pthread.h>
 #include <system_error>
 #include <thread>
+#include <time.h>
 
 using namespace tp::runtime;
 
@@ -36,6 +38,30 @@ struct Progress {
     changed.notify_all();
   }
 };
+
+/// A thread that computes on after a failure is given up when it has computed
+/// for `graceSeconds`, one that waits when it has done so for this long. One
+/// that waits for a processor does neither.
+constexpr double longestWait = 10;
+
+/// Processor time in seconds; 0 for a thread that has ended.
+double processorTime(std::thread &thread) {
+  clockid_t clock;
+  timespec time;
+  if (pthread_getcpuclockid(thread.native_handle(), &clock) ||
+      clock_gettime(clock, &time))
+    return 0;
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
+
+/// Whether a thread has computed for `graceSeconds` since `before`.
+bool computesOn(std::vector<std::thread> &threads,
+                const std::vector<double> &before) {
+  for (size_t i = 0; i < threads.size(); ++i)
+    if (processorTime(threads[i]) - before[i] > graceSeconds)
+      return true;
+  return false;
+}
 
 } // namespace
 
@@ -77,9 +103,14 @@ Status tp::runtime::runThreads(const LaunchOptions &options,
   auto done = [&] { return progress.running == 0; };
   while (!done() && !transport.aborted())
     progress.changed.wait_for(lock, std::chrono::milliseconds(100), done);
+  std::vector<double> before;
+  for (std::thread &thread : threads)
+    before.push_back(processorTime(thread));
   // Counted in rounds, which take longer where threads wait for a processor.
   constexpr double round = 0.005;
-  for (double told = 0; !done() && told < graceSeconds; told += round)
+  for (double told = 0;
+       !done() && told < longestWait && !computesOn(threads, before);
+       told += round)
     progress.changed.wait_for(lock, std::chrono::duration<double>(round), done);
   bool ended = done();
   lock.unlock();
