@@ -78,6 +78,34 @@ llvm::StringRef tp::toString(StyleKind kind) {
   llvm_unreachable("every style has a name");
 }
 
+std::optional<ParameterSharding> tp::parameterSharding(StyleKind kind) {
+  switch (kind) {
+  case StyleKind::Colwise:
+    return ParameterSharding::Outputs;
+  case StyleKind::Rowwise:
+    return ParameterSharding::Inputs;
+  case StyleKind::ExpertWeights:
+    return ParameterSharding::Experts;
+  case StyleKind::Replicate:
+    return ParameterSharding::Nothing;
+  case StyleKind::SequenceParallel:
+  case StyleKind::PrepareModuleInput:
+  case StyleKind::PrepareModuleOutput:
+  case StyleKind::PrepareModuleInputOutput:
+  case StyleKind::AllReduce:
+  case StyleKind::LocalParams:
+  case StyleKind::IdentityExpert:
+  case StyleKind::Pairwise:
+  case StyleKind::PairwiseSequence:
+  case StyleKind::Transformer:
+  case StyleKind::DataParallel:
+  case StyleKind::ContextParallel:
+  case StyleKind::ExpertParallel:
+    return std::nullopt;
+  }
+  llvm_unreachable("every style is listed");
+}
+
 bool tp::isPlanWord(llvm::StringRef plan) {
   return plan == autoPlanName || plan == transformerPlanName ||
          (plan.consume_front(transformerPlanName) && plan.starts_with("{"));

@@ -71,6 +71,18 @@ static Operation *samePort(Block &made, Block &body) {
   return nullptr;
 }
 
+/// The options of an entry that go on with another style: those that this style
+/// has too. Layouts are of the style that they are written for.
+static NamedAttrList keptBy(StringRef style, DictionaryAttr options) {
+  NamedAttrList kept;
+  for (const StyleOption &known : styleOptions(lookupStyle(style)->kind))
+    if (Attribute value = options.get(known.name);
+        value && known.kind != OptionKind::Layouts &&
+        known.kind != OptionKind::KeywordLayouts)
+      kept.set(known.name, value);
+  return kept;
+}
+
 std::string PlanTrials::replacedBy(const PlanEdit &edit) const {
   if (plans && edit.at.empty())
     for (auto plan : plans.get().getOps<PlanOp>())
@@ -119,8 +131,7 @@ bool PlanTrials::apply(const PlanEdit &edit, ModuleOp plans) const {
       Block &entries = entriesIn(*made);
       NamedAttrList merged(entry.getOptions());
       if (!edit.style.empty()) {
-        merged.erase("input_layouts");
-        merged.erase("output_layouts");
+        merged = keptBy(edit.style, entry.getOptions());
         entry.setStyle(edit.style);
       }
       for (NamedAttribute option :

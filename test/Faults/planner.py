@@ -284,7 +284,12 @@ FAULTS = {
     "lib/Transforms/Plan/Parameters/BindNamed.cpp": [
         ("a vector is laid out by rowwise",
          "} else if («colwise») {",
-         "item.style->kind != StyleKind::Replicate", PLAN_NAMES),
+         "true", PLAN_NAMES),
+    ],
+    "lib/Transforms/Propagate/Diagnostics/ImplicitCollectives.cpp": [
+        ("advice names an option that the style lacks",
+         "return «!isOfStyle»;",
+         "true", "Transforms/Propagate/no-implicit-collectives.mlir"),
     ],
     "lib/Transforms/Plan/Parameters/EntryUses.cpp": [
         ("experts are columns",

@@ -11,6 +11,7 @@
 #include "tp/Sharding/Layout.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <optional>
 
 namespace tp {
 
@@ -63,9 +64,15 @@ struct StyleOption {
 /// The options a style takes.
 llvm::ArrayRef<StyleOption> styleOptions(StyleKind kind);
 
+/// What a style that binds parameters shards of a weight: what it makes, what
+/// it takes, its experts, or nothing.
+enum class ParameterSharding { Outputs, Inputs, Experts, Nothing };
+
+/// None for a style that is for modules alone.
+std::optional<ParameterSharding> parameterSharding(StyleKind kind);
+
 inline bool bindsParameters(StyleKind kind) {
-  return kind == StyleKind::Colwise || kind == StyleKind::Rowwise ||
-         kind == StyleKind::Replicate || kind == StyleKind::ExpertWeights;
+  return parameterSharding(kind).has_value();
 }
 
 /// A style that stands for colwise and rowwise in turn on the linear layers of

@@ -175,8 +175,9 @@ LogicalResult Binder::bindBoundary(Item &item) {
     return failure();
   if (!index.holdsOp(item.module) && !soleUse(item))
     return success();
-  if (item.style->kind == StyleKind::ExpertParallel) {
-    Layouts input, output;
+  Layouts input, output;
+  switch (item.style->kind) {
+  case StyleKind::ExpertParallel:
     input.inner = layoutOption(item.entry, "input_layouts");
     input.bringsInput = true;
     output.outer = layoutOption(item.entry, "output_layouts");
@@ -187,23 +188,43 @@ LogicalResult Binder::bindBoundary(Item &item) {
     }
     return failure(failed(bindInput(item, 0, input)) ||
                    failed(bindOutput(item, 0, output)));
-  }
-  if (item.style->kind == StyleKind::SequenceParallel) {
+  case StyleKind::SequenceParallel: {
     auto option = item.entry.getOptions().getAs<IntegerAttr>("sequence_dim");
     Placement placement = Placement::shard(option ? option.getInt() : 1);
-    Layouts input, output;
     input.inner = placement;
     input.bringsInput = true;
     output.outer = placement;
     return failure(failed(bindInput(item, 0, input)) ||
                    failed(bindOutput(item, 0, output)));
   }
-  if (item.style->kind == StyleKind::AllReduce) {
-    Layouts output;
+  case StyleKind::AllReduce:
     output.outer = Placement::replicate();
     output.lazy = true;
     return bindOutput(item, 0, output);
+  case StyleKind::PrepareModuleInput:
+  case StyleKind::PrepareModuleOutput:
+  case StyleKind::PrepareModuleInputOutput:
+    return bindPrepared(item);
+  // Bound above.
+  case StyleKind::LocalParams:
+  case StyleKind::ContextParallel:
+  case StyleKind::IdentityExpert:
+  // Bound by bindParameters.
+  case StyleKind::Colwise:
+  case StyleKind::Rowwise:
+  case StyleKind::Replicate:
+  case StyleKind::ExpertWeights:
+  // Replaced by entries of other styles.
+  case StyleKind::Pairwise:
+  case StyleKind::PairwiseSequence:
+  case StyleKind::Transformer:
+  case StyleKind::DataParallel:
+    break;
   }
+  llvm_unreachable("the style binds no boundary of a module");
+}
+
+LogicalResult Binder::bindPrepared(Item &item) {
   auto layoutsAt = [&](StringRef outer, StringRef inner, unsigned position) {
     Layouts layouts;
     layouts.outer = layoutOption(item.entry, outer, position);

@@ -92,6 +92,23 @@ std::string tp::argumentEntry(StringRef name, unsigned dim) {
   return ("'tp.argument \"" + name + "\" shard<" + Twine(dim) + ">'").str();
 }
 
+bool Binder::shardsOutputs(const Item &item) {
+  if (std::optional<ParameterSharding> sharding =
+          parameterSharding(item.style->kind))
+    switch (*sharding) {
+    case ParameterSharding::Outputs:
+      return true;
+    case ParameterSharding::Inputs:
+      return false;
+    case ParameterSharding::Experts:
+    case ParameterSharding::Nothing:
+      break;
+    }
+  // Taken for rowwise it would be sharded along any dimension.
+  llvm::reportFatalInternalError(
+      "the style shards neither what a weight makes nor what it takes");
+}
+
 std::string Binder::entriesInstead(Item &item) {
   SmallVector<std::string> found;
   for (BlockArgument argument : function.getArguments()) {
@@ -99,8 +116,7 @@ std::string Binder::entriesInstead(Item &item) {
     if (name != memberOf(item.module, name.rsplit('.').second))
       continue;
     for (const ParameterUse *use : entryUses.of(function, name))
-      if (std::optional<unsigned> dim =
-              shardedDim(*use, item.style->kind == StyleKind::Colwise)) {
+      if (std::optional<unsigned> dim = shardedDim(*use, shardsOutputs(item))) {
         found.push_back(argumentEntry(name, *dim));
         break;
       }
@@ -182,7 +198,7 @@ LogicalResult Binder::bindReplicate(Item &item) {
 }
 
 LogicalResult Binder::refuseStacked(Item &item, const ParameterUse &use) {
-  bool colwise = item.style->kind == StyleKind::Colwise;
+  bool colwise = shardsOutputs(item);
   StringRef name = argumentNames.name(use.parameter.getArgNumber());
   InFlightDiagnostic diag = item.entry.emitError()
                             << "'" << name << "' is stacked over layers, style "
@@ -198,10 +214,19 @@ LogicalResult Binder::refuseStacked(Item &item, const ParameterUse &use) {
 LogicalResult Binder::bindParameters(Item &item) {
   if (item.parameter)
     return bindParameter(item, *item.parameter);
-  if (item.style->kind == StyleKind::Replicate)
+  switch (*parameterSharding(item.style->kind)) {
+  case ParameterSharding::Nothing:
     return bindReplicate(item);
-  if (item.style->kind == StyleKind::ExpertWeights)
+  case ParameterSharding::Experts:
     return bindExperts(item);
+  case ParameterSharding::Outputs:
+  case ParameterSharding::Inputs:
+    return bindWeight(item);
+  }
+  llvm_unreachable("unknown sharding of parameters");
+}
+
+LogicalResult Binder::bindWeight(Item &item) {
   BlockArgument weight = memberNamed(item.module, weightNames);
   if (!weight) {
     weight = memberNamed(item.module, inProjectionName);
@@ -288,7 +313,7 @@ LogicalResult Binder::pinParameter(Item &item, StringRef port,
 
 LogicalResult Binder::pinParameters(Item &item, const ParameterUse &use,
                                     BlockArgument weight) {
-  bool colwise = item.style->kind == StyleKind::Colwise;
+  bool colwise = shardsOutputs(item);
   std::optional<unsigned> dim = shardedDim(use, colwise);
   if (!dim)
     return item.entry.emitError() << "the weight of module '" << item.module
@@ -325,7 +350,7 @@ LogicalResult Binder::bindUse(Item &item, ParameterUse &use) {
   }
   if (failed(pinParameters(item, use, use.parameter)))
     return failure();
-  bool colwise = item.style->kind == StyleKind::Colwise;
+  bool colwise = shardsOutputs(item);
   bool whole = colwise || use.isGather;
 
   Layouts input;

@@ -70,6 +70,9 @@ private:
     bool bringsInput = false;
   };
 
+  /// Whether the style shards what a weight makes, as colwise, and not what it
+  /// takes, as rowwise. It has to do one of both.
+  static bool shardsOutputs(const Item &item);
   /// Puts colwise and rowwise entries in place of those with a pairwise style.
   mlir::LogicalResult expandPairwise();
   mlir::LogicalResult expandPairwise(ParallelizeOp entry,
@@ -106,6 +109,8 @@ private:
                                      mlir::BlockArgument weight);
   mlir::LogicalResult bindParameters(Item &item);
   mlir::LogicalResult bindReplicate(Item &item);
+  /// Binds a style that shards what a module's weight makes, or takes.
+  mlir::LogicalResult bindWeight(Item &item);
   /// Shards the parameters of a module that are stacked over experts.
   mlir::LogicalResult bindExperts(Item &item);
   mlir::LogicalResult shardExperts(Item &item, mlir::BlockArgument weight);
@@ -124,6 +129,8 @@ private:
   /// is forgotten.
   mlir::LogicalResult verifyLayoutCounts(Item &item);
   mlir::LogicalResult bindBoundary(Item &item);
+  /// The layouts that the options of a `prepare_` style state.
+  mlir::LogicalResult bindPrepared(Item &item);
   /// The pins of `context_parallel` (WholeModel/ContextParallel.h).
   mlir::LogicalResult bindContext(Item &item);
   /// Puts a pin behind a value that is at no boundary which the entry names.

@@ -192,7 +192,8 @@ CASES: dict[str, tuple[nn.Module, Any]] = {}
 
 
 def add(name: str, module: nn.Module, plan: Any) -> None:
-    """A case: what is right, and a plan."""
+    """A case: what is right, and a plan. A plan names what is in `module` with `inner.` in front;
+    the model is x + module(x)."""
     CASES[name] = (Block(module), plan)
 
 
@@ -269,11 +270,12 @@ def distance(got: Any, right: Any) -> float:
 def check(name: str) -> int:
     """Prints a row of the forward pass and one of a training step; the number that differ."""
     module, plan = CASES[name]
-    x, target = torch.randn(3, TOKENS, WIDTH), torch.randn(3, TOKENS, WIDTH)
+    x = torch.randn(3, TOKENS, WIDTH)
+    right = module(x).detach().numpy()
+    target = torch.randn(right.shape)
     forward = tp.export(module, (x,))
     make = functools.partial(torch.optim.SGD, lr=0.5)
     training = tp.export_training(module, F.mse_loss, make, (x, target))
-    right = module(x).detach().numpy()
     trained = copy.deepcopy(module)
     optimizer = make(trained.parameters())
     loss = F.mse_loss(trained(x), target)

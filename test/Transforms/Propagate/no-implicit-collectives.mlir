@@ -91,6 +91,38 @@ module attributes {tp.mesh = #mesh, tp.bindings = [{module = "w", values = [{por
 
 // -----
 
+// The style has no such option: another entry states how the input comes.
+
+#mesh = #tp.mesh<"tp" = 4>
+module attributes {tp.mesh = #mesh, tp.bindings = [{module = "w", axis = "tp", style = "sequence_parallel", values = [{port = "input", dims = array<i64: 8, 8>}]},
+                                                   {module = "v", axis = "tp", style = "rowwise", values = [{port = "input", dims = array<i64: 8, 8>}]}]} {
+  // expected-note@+1 {{argument #0 ('x') is pinned to shard<1>}}
+  func.func @main(%x: tensor<8x8xf32> {tp.name = "x", tp.pin = {tp = #tp.placement<shard<1>>}}) -> (tensor<8x8xf32> {tp.pin = {tp = #tp.placement<shard<0>>}}) {
+    // expected-error@+3 {{input of 'w' takes its value from shard<1> to shard<0> on axis 'tp' by all_to_all, 48 bytes per rank, which no plan entry asks for}}
+    // expected-note@+2 {{input of 'w' is pinned to shard<0>}}
+    // expected-note@+1 {{to ask for it, write 'tp.parallelize "w" with prepare_module_input {input_layouts = [shard<1>], desired_input_layouts = [shard<0>]}' in the plan}}
+    %a = tp.constrain %x on "tp" of #mesh to shard<0> view [8, 8] at "w" "input" {tp.expected} : tensor<8x8xf32>
+    return %a : tensor<8x8xf32>
+  }
+}
+
+// -----
+
+// No entry names a value inside of a module.
+
+#mesh = #tp.mesh<"tp" = 4>
+module attributes {tp.mesh = #mesh, tp.bindings = [{module = "attention", axis = "tp", style = "context_parallel", values = [{port = "keys", dims = array<i64: 8, 8>}]}]} {
+  // expected-note@+1 {{argument #0 ('x') is pinned to shard<1>}}
+  func.func @main(%x: tensor<8x8xf32> {tp.name = "x", tp.pin = {tp = #tp.placement<shard<1>>}}) -> (tensor<8x8xf32> {tp.pin = {tp = #tp.placement<shard<0>>}}) {
+    // expected-error@+2 {{keys of 'attention' takes its value from shard<1> to shard<0> on axis 'tp' by all_to_all, 48 bytes per rank, which no plan entry asks for}}
+    // expected-note@+1 {{keys of 'attention' is pinned to shard<0>}}
+    %a = tp.constrain %x on "tp" of #mesh to shard<0> view [8, 8] at "attention" "keys" {tp.expected} : tensor<8x8xf32>
+    return %a : tensor<8x8xf32>
+  }
+}
+
+// -----
+
 // And one for each of its results.
 
 #mesh = #tp.mesh<"tp" = 4>

@@ -33,7 +33,7 @@ LogicalResult Binder::verifyOfParameter(ParallelizeOp entry, unsigned number) {
 }
 
 FailureOr<unsigned> Binder::namedDim(Item &item, unsigned number) {
-  bool colwise = item.style->kind == StyleKind::Colwise;
+  bool colwise = shardsOutputs(item);
   int64_t rank =
       cast<RankedTensorType>(function.getArgument(number).getType()).getRank();
   auto [use, dim] =
@@ -70,16 +70,23 @@ LogicalResult Binder::bindParameter(Item &item, unsigned number) {
                                << "', the entry has no effect on it";
     return success();
   }
-  if (item.style->kind == StyleKind::ExpertWeights)
+  switch (*parameterSharding(item.style->kind)) {
+  case ParameterSharding::Experts:
     return shardExperts(item, argument);
+  case ParameterSharding::Nothing:
+    return pinParameter(item, "parameter", argument, Placement::replicate());
+  case ParameterSharding::Outputs:
+  case ParameterSharding::Inputs:
+    break;
+  }
   int64_t rank = cast<RankedTensorType>(argument.getType()).getRank();
-  bool colwise = item.style->kind == StyleKind::Colwise;
+  bool colwise = shardsOutputs(item);
   if (colwise && rank == 0)
     return item.entry.emitError()
            << "'" << item.module << "' has no dimension for style "
            << item.entry.getStyle() << " to shard: write replicate";
   Placement placement = Placement::replicate();
-  if (item.style->kind != StyleKind::Replicate && rank > 1) {
+  if (rank > 1) {
     FailureOr<unsigned> dim = namedDim(item, number);
     if (failed(dim))
       return failure();

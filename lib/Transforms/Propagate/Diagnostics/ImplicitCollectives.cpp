@@ -8,6 +8,7 @@
 #include "CollectiveCauses.h"
 #include "tp/IR/CauseAttributes.h"
 #include "tp/IR/ModuleLocation.h"
+#include "tp/IR/PlanStyle.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -84,7 +85,8 @@ public:
       if (!cause.taken || user.kind != Node::Kind::Constrain)
         continue;
       auto pin = cast<ConstrainOp>(user.op);
-      if (!pin.getPort().starts_with("output"))
+      if (!pin.getPort().starts_with("output") ||
+          !hasOption(pin, "output_layouts"))
         continue;
       std::string layout = layoutIn(*cause.taken, cause.collective.made.value,
                                     pin.getModule(), pin.getPort());
@@ -240,6 +242,32 @@ private:
     return llvm::join(list, ", ");
   }
 
+  /// Whether the style of the entry that made the pin has the option. A pin
+  /// that no entry made may be of any style.
+  bool hasOption(ConstrainOp pin, StringRef option) const {
+    bool isOfStyle = false;
+    for (DictionaryAttr binding : bindingsOf(graph.func)) {
+      auto style = binding.getAs<StringAttr>("style");
+      auto values = binding.getAs<ArrayAttr>("values");
+      const StyleName *known = style ? lookupStyle(style) : nullptr;
+      if (!known || !values || binding.get("module") != pin.getModuleAttr() ||
+          binding.get("axis") != pin.getAxisAttr() ||
+          llvm::none_of(values, [&](Attribute each) {
+            auto port = cast<DictionaryAttr>(each).getAs<StringAttr>("port");
+            StringRef name = port ? port.getValue() : StringRef();
+            name.consume_back(" from");
+            return name == pin.getPort();
+          }))
+        continue;
+      if (llvm::any_of(styleOptions(known->kind), [&](const StyleOption &each) {
+            return each.name == option;
+          }))
+        return true;
+      isOfStyle = true;
+    }
+    return !isOfStyle;
+  }
+
   std::string layoutIn(const Placement &placement, unsigned value,
                        StringRef module, StringRef port) const {
     ArrayRef<int64_t> shape = graph.type(value).getShape();
@@ -292,15 +320,6 @@ private:
       return {graph.location(user), "'tp.result " + std::to_string(user.index) +
                                         " " + toString(made.to.placement) +
                                         "' in the plan"};
-    if (user.kind == Node::Kind::Constrain) {
-      auto pin = cast<ConstrainOp>(user.op);
-      std::string layout = layoutIn(made.from.placement, made.value,
-                                    pin.getModule(), pin.getPort());
-      bool isInput = pin.getPort().starts_with("input");
-      return {pin.getLoc(),
-              std::string(isInput ? "'input_layouts" : "'output_layouts") +
-                  " = [" + inListOfPorts(pin, layout) + "]' at this entry"};
-    }
     auto change = [&](StringRef module, StringRef port) {
       std::string others;
       for (size_t i = 1, e = numLayouts(module, port); i < e; ++i)
@@ -314,6 +333,23 @@ private:
                  layoutIn(made.to.placement, made.value, module, port), others)
           .str();
     };
+    if (user.kind == Node::Kind::Constrain) {
+      auto pin = cast<ConstrainOp>(user.op);
+      StringRef option = pin.getPort().starts_with("input") ? "input_layouts"
+                                                            : "output_layouts";
+      if (hasOption(pin, option)) {
+        std::string layout = layoutIn(made.from.placement, made.value,
+                                      pin.getModule(), pin.getPort());
+        return {pin.getLoc(), ("'" + option + " = [" +
+                               inListOfPorts(pin, layout) + "]' at this entry")
+                                  .str()};
+      }
+      // Another entry may state how the input comes. None names a value inside
+      // the module.
+      return {pin.getLoc(), pin.getPort() == "input"
+                                ? change(pin.getModule(), "input")
+                                : std::string()};
+    }
     if (producer.kind == Node::Kind::Argument) {
       auto name = graph.func->getParentOfType<ModuleOp>()
                       ? graph.entryOf(producer).getArgAttrOfType<StringAttr>(
