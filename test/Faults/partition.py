@@ -7,6 +7,7 @@ LAYOUT_TESTS = "sharding:Layout.*"
 MATERIALIZE = "Transforms/Redistribute/materialize.mlir"
 INSERT_COLLECTIVES = "Transforms/Redistribute/insert-collectives.mlir"
 LOCAL_COLLECTIVES = "Transforms/Partition/local-collectives.mlir"
+COLLECTIVE_BYTES = "IR/collective-bytes.mlir"
 PARTITION = "Transforms/Partition/partition.mlir"
 EDGE_REDISTRIBUTIONS = "Regression/identities-of-sums.test"
 CONTEXT_PARALLEL = "Transforms/Plan/context-parallel.mlir"
@@ -197,6 +198,14 @@ FAULTS = {
          "return AllToAllOp::create(builder, loc, type, value, «step.dim»,",
          "step.sourceDim", INSERT_COLLECTIVES),
     ],
+    "lib/IR/Collectives/CollectiveBytes.cpp": [
+        ("a collective sends no more than its buffers have",
+         "if («!from || !to»)\n    return elementsOfBlocks(op);",
+         "true", COLLECTIVE_BYTES),
+        ("padding is payload before tp-partition",
+         "if («from && to»)\n    return std::max(",
+         "false", COLLECTIVE_BYTES),
+    ],
     "lib/Transforms/Partition/LocalCollectives.cpp": [
         ("every rank cuts the first slice",
          "  offsets[dim] = «offset»;\n",
@@ -212,7 +221,7 @@ FAULTS = {
          "TypedAttr identity = identityOf(«kind», type.getElementType());",
          "ReductionKind::Product", EDGE_REDISTRIBUTIONS),
         ("the bytes of padding are counted",
-         "if («held < larger»)",
+         "if (int64_t held = payloadElements(op); «held < larger»)",
          "false", LOCAL_COLLECTIVES),
         ("scattered blocks are not padded",
          "FailureOr<Value> sent = «compose(source, dim, "

@@ -91,7 +91,7 @@ def check_runtime_alone(build: str, folder: str) -> str:
         done = project.call(*words)
         if done.returncode:
             sys.exit(f"{' '.join(words)}\n{done.stdout}")
-    programs = sorted({"run-rank", "run-ranks", "list-collectives", "own-pass"}
+    programs = sorted({"run-rank", "run-ranks", "list-collectives", "own-pass", "own-opt"}
                       & set(os.listdir(project.folder)))
     if programs != ["run-rank", "run-ranks"]:
         sys.exit(f"with the runtime alone: expected run-rank and run-ranks, got {programs}")

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestPasses.h"
+#include "IR/PrintCollectiveBytes.h"
 #include "Interfaces/CheckShardingRules.h"
 #include "Interfaces/CompareStrategies.h"
 #include "Interfaces/PrintShardingRules.h"
@@ -17,5 +18,6 @@ void tp::registerTestPasses() {
   registerCheckOpTablePass();
   registerCheckShardingRulesPass();
   registerCompareStrategiesPass();
+  registerPrintCollectiveBytesPass();
   registerPrintShardingRulesPass();
 }

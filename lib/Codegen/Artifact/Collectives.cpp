@@ -8,7 +8,7 @@
 #include "MakeManifest.h"
 #include "Program/MemoryOrder.h"
 #include "tp/IR/CauseAttributes.h"
-#include "tp/IR/Collective.h"
+#include "tp/IR/Collectives/CollectiveBytes.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -61,35 +61,6 @@ static CollectiveDescription describe(Operation *op) {
   else if (auto scatter = dyn_cast<tp::ReduceScatterOp>(op))
     description.reduction = scatter.getReduction().getValue();
   return description;
-}
-
-/// The larger side of a collective in bytes.
-static int64_t wireBytes(Operation *op) {
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  return std::max(numElements(op->getOperand(0)),
-                  numElements(op->getResult(0))) *
-         elementBytes(type.getElementType());
-}
-
-/// The elements of the larger side that are no padding, on the rank that has
-/// most: all, where tp-partition says nothing else.
-static int64_t realElements(Operation *op) {
-  if (auto elements = op->getAttrOfType<IntegerAttr>(tp::attr::payload))
-    return elements.getInt();
-  return std::max(numElements(op->getOperand(0)),
-                  numElements(op->getResult(0)));
-}
-
-static int64_t payloadBytesOf(Operation *op) {
-  return realElements(op) *
-         elementBytes(cast<RankedTensorType>(op->getResult(0).getType())
-                          .getElementType());
-}
-
-int64_t tp::target::ringBytesOf(Operation *collective) {
-  CollectiveDescription description = describe(collective);
-  return tp::ringBytes(description.kind, payloadBytesOf(collective),
-                       description.axes.groupSize());
 }
 
 static rt::CollectiveKind kindOf(tp::CollectiveKind kind) {
@@ -183,9 +154,10 @@ tp::target::describeCollectives(const ManifestSource &program,
         cast<RankedTensorType>(op->getResult(0).getType()).getElementType());
     if (description.reduction)
       row.reduction = describeReduction(*description.reduction);
-    row.payloadBytes = payloadBytesOf(op);
-    row.wireBytes = wireBytes(op);
-    row.ringBytes = ringBytesOf(op);
+    tp::CollectiveBytes bytes = tp::bytesOfCollective(op);
+    row.payloadBytes = bytes.payload;
+    row.wireBytes = bytes.wire;
+    row.ringBytes = bytes.ring;
     row.module = name.module;
     row.location = name.location;
     row.reason = reason ? reason.str() : "";

@@ -61,8 +61,6 @@ struct CollectiveBlocks {
   int64_t outer = 1, block = 1;
 };
 CollectiveBlocks blocksOf(mlir::Operation *collective);
-/// Bytes that a rank sends for a collective on a ring.
-int64_t ringBytesOf(mlir::Operation *collective);
 mlir::FailureOr<CollectiveTables>
 describeCollectives(const ManifestSource &program,
                     std::vector<runtime::RankGroup> groups);

@@ -7,6 +7,7 @@
 
 #include "MakeManifest.h"
 #include "Program/JoinedArguments.h"
+#include "tp/IR/Collectives/CollectiveBytes.h"
 #include "tp/IR/Entries.h"
 #include "tp/IR/Program.h"
 
@@ -101,7 +102,8 @@ tp::target::statisticsOf(const ManifestSource &program) {
       statistics.resultsBytes += bytesOf(cast<MemRefType>(result.getType()));
   for (Operation *command : commandsOf(function))
     if (auto communicate = dyn_cast<tp::CommunicateOp>(command))
-      statistics.ringBytes += ringBytesOf(communicate.getCollective());
+      statistics.ringBytes +=
+          tp::bytesOfCollective(communicate.getCollective()).ring;
   statistics.arenaBytes = program.memory.arena;
   statistics.peakLiveBytes = program.memory.peakLive;
   statistics.constantsBytes = program.memory.constants;

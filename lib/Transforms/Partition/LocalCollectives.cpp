@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tp/IR/Collectives/CollectiveBytes.h"
 #include "tp/Interfaces/BodyLinearity.h"
 #include "tp/Sharding/LayoutChange.h"
 #include "tp/Sharding/ShardBlocks.h"
@@ -49,22 +50,6 @@ static DenseElementsAttr paddingOf(RankedTensorType type) {
     return DenseElementsAttr::get(type, APInt::getSignedMinValue(width));
   }
   return {};
-}
-
-/// The number of elements that are no padding on the rank that has most, which
-/// is the first along all axes.
-static int64_t mostElements(LayoutAttr layout, ArrayRef<int64_t> shape) {
-  const Mesh &mesh = layout.getMesh().getValue();
-  int64_t first = mesh.rankAt(std::vector<int64_t>(mesh.axes.size(), 0));
-  int64_t elements = 1;
-  for (auto [dim, size] : llvm::enumerate(shape)) {
-    int64_t held = 0;
-    for (const Interval &piece :
-         layout.getValue().intervals(mesh, dim, size, first))
-      held += piece.size;
-    elements *= held;
-  }
-  return elements;
 }
 
 namespace {
@@ -157,9 +142,7 @@ Value LocalStep::exchange(Value value, RankedTensorType type) {
   int64_t larger =
       std::max(cast<RankedTensorType>(value.getType()).getNumElements(),
                type.getNumElements());
-  int64_t held = std::max(mostElements(from, global.getShape()),
-                          mostElements(to, global.getShape()));
-  if (held < larger)
+  if (int64_t held = payloadElements(op); held < larger)
     clone->setAttr(attr::payload, builder.getI64IntegerAttr(held));
   return clone->getResult(0);
 }
