@@ -53,7 +53,8 @@ tp::target::statisticsOf(ArrayRef<ManifestSource> entries) {
     all.argumentsBytes += one.argumentsBytes;
     all.weightsBytes += one.weightsBytes;
     all.resultsBytes += one.resultsBytes;
-    all.ringBytes += one.ringBytes;
+    // Those of a step, in which a kept loop's body runs several times.
+    all.ringBytes += tp::timesOf(entry.function) * one.ringBytes;
     all.constantsBytes += one.constantsBytes;
     all.arenaBytes = std::max(all.arenaBytes, one.arenaBytes);
     all.peakLiveBytes = std::max(all.peakLiveBytes, one.peakLiveBytes);
