@@ -12,6 +12,7 @@
 #include <atomic>
 #include <charconv>
 #include <fstream>
+#include <thread>
 
 using namespace tp::test;
 using namespace tp::runtime;
@@ -35,6 +36,8 @@ public:
   Status load(Rank &rank) const override {
     if (rank.rank() == refused)
       return invalidArgument("no array for rank " + std::to_string(refused));
+    if (rank.rank() == late)
+      std::this_thread::sleep_for(std::chrono::seconds(3));
     for (int i = 0; i < 4; ++i)
       reinterpret_cast<float *>(rank.argument(0))[i] = float(rank.rank());
     return {};
@@ -48,7 +51,7 @@ public:
     return {};
   }
 
-  int64_t refused = -1;
+  int64_t refused = -1, late = -1;
   mutable std::atomic<int64_t> steps = 0, finished = 0;
 };
 
@@ -107,6 +110,19 @@ TEST(LaunchTest, AFailureOfOneRankEndsTheRun) {
   expectError(runThreads(threeSteps(), *artifact, work, run),
               "no array for rank 1");
   EXPECT_EQ(work.finished, 0);
+}
+
+/// A rank that waits is not yet one that hangs, with which the process would
+/// end.
+TEST(LaunchTest, ARankThatEndsLateAfterAFailure) {
+  auto artifact = counter().open();
+  ASSERT_TRUE(artifact);
+  Counting work;
+  work.refused = 1;
+  work.late = 0;
+  FinishedRun run;
+  expectError(runThreads(threeSteps(), *artifact, work, run),
+              "no array for rank 1");
 }
 
 constexpr std::string_view artifactWord = "--artifact-of-ranks=";
