@@ -162,6 +162,7 @@ def outcome(call: str, values: dict[str, Any], folders: dict[str, str]) -> str:
     for path, name in folders.items():
         message = message.replace(path, name)
     message = re.sub(r"(TESTS/\w+\.py):\d+", r"\1:LINE", message)
+    message = re.sub(r"CRC-32 [0-9a-f]+, expected [0-9a-f]+", "CRC-32 X, expected Y", message)
     return re.sub(r"\d{5,}", "N", message)  # sizes of artifacts may change
 
 
