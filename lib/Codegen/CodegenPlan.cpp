@@ -253,10 +253,7 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
     auto entry = std::make_unique<CodegenPlan>(traits, planned->asserts);
     entry->mesh = *mesh;
     entry->program = program;
-    if (areProgramsAlready) {
-      if (failed(verifyProgram(program, traits)))
-        return failure();
-    } else {
+    if (!areProgramsAlready) {
       // The plans of kernels hold until kernels are changed.
       KernelPlans kernels(traits);
       if (failed(updateInPlace(program, kernels)) ||
@@ -264,7 +261,9 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
           failed(writeParts(program, traits)))
         return failure();
     }
-    if (failed(planMemoryOf(*entry)))
+    // Of a program that the passes above have formed, too: what they do wrong
+    // is an error here, not a wrong number.
+    if (failed(verifyProgram(program, traits)) || failed(planMemoryOf(*entry)))
       return failure();
     entry->constantsAt = constants;
     constants = llvm::alignTo(constants + entry->memory.constants, 64);

@@ -107,12 +107,13 @@ void CommandLister::add(Operation *op) {
   // Its GEMM comes with the last op of the epilogue.
   if (plan.gemmOf(op) || isa<arith::ConstantOp>(op))
     return;
-  if (auto kept = dyn_cast<tp::KeptOp>(op))
-    return addKept(kept);
-  if (isa_and_present<tp::TPDialect>(op->getDialect()) &&
+  auto isStored = [&](Value result) { return plan.isStored(result); };
+  auto kept = dyn_cast<tp::KeptOp>(op);
+  if (kept)
+    addKept(kept);
+  if (!kept && isa_and_present<tp::TPDialect>(op->getDialect()) &&
       isa<RankedTensorType>(op->getResult(0).getType()))
     return addOnMemory(op);
-  auto isStored = [&](Value result) { return plan.isStored(result); };
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (linalgOp && !isElementwise(linalgOp)) {
     if (llvm::any_of(op->getResults(), isStored))
