@@ -230,10 +230,11 @@ struct ApplyPlanPass : tp::impl::ApplyPlanBase<ApplyPlanPass> {
       for (Operation &entry : axisPlan.getBody().front())
         if (isa<ParallelizeOp, FullyShardOp, RecomputeOp, ArgumentOp, ResultOp>(
                 entry) &&
-            !named.contains(&entry))
-          return Binder(function, *tree, index, uses, axisPlan, file.mesh,
-                        bindings)
-              .refuse(&entry);
+            !named.contains(&entry) &&
+            failed(Binder(function, *tree, index, uses, axisPlan, file.mesh,
+                          bindings)
+                       .refuse(&entry)))
+          return failure();
     return success();
   }
 

@@ -110,9 +110,9 @@ LogicalResult Binder::refuse(Operation *entry) {
   if (auto style = dyn_cast<ParallelizeOp>(entry))
     return refuseUnknown(style, style.getPattern());
   if (auto shard = dyn_cast<FullyShardOp>(entry))
-    return refuseUnknown(shard, shard.getPattern());
+    return refuseShard(shard);
   if (auto recomputed = dyn_cast<RecomputeOp>(entry))
-    return refuseUnknown(recomputed, recomputed.getPattern());
+    return refuseRecompute(recomputed);
   auto argument = dyn_cast<ArgumentOp>(entry);
   return argument ? portsOf(entry, argument.getPort(), "argument",
                             function.getNumArguments(), argumentNames)

@@ -42,7 +42,8 @@ public:
   }
   /// What the plan stores as shards and gathers where it is used; after `bind`.
   llvm::ArrayRef<FullyShardedParameter> fullySharded() const { return sharded; }
-  /// The error of an entry that names nothing of any function.
+  /// Says that an entry names nothing of any function. That is an error, but
+  /// for modules that nothing would be computed again of.
   mlir::LogicalResult refuse(mlir::Operation *entry);
 
 private:
@@ -149,10 +150,18 @@ private:
   /// Leaves to tp-propagate how parameters, or their states alone, are sharded
   /// that a tp.fully_shard names.
   mlir::LogicalResult fullyShard();
+  /// What an entry matches: modules, or else parameters.
+  llvm::SmallVector<llvm::StringRef> modulesOf(FullyShardOp entry);
+  /// Says why an entry shards nothing.
+  mlir::LogicalResult refuseShard(FullyShardOp entry);
   mlir::LogicalResult
   claimParameters(FullyShardOp entry,
                   llvm::MapVector<unsigned, FullyShardedParameter> &claimed);
   void shardStates(unsigned parameter, FullyShardOp entry);
+  llvm::SmallVector<llvm::StringRef> modulesOf(RecomputeOp entry);
+  /// Says why an entry computes nothing again; that is an error only where it
+  /// matches nothing.
+  mlir::LogicalResult refuseRecompute(RecomputeOp entry);
   /// Names the modules that tp-recompute computes again, on the function.
   mlir::LogicalResult recompute();
   /// Those of the module and of the modules inside of it, and a parameter of

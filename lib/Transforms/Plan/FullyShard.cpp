@@ -36,23 +36,30 @@ SmallVector<unsigned> Binder::parametersBelow(StringRef module) {
   return found;
 }
 
-LogicalResult Binder::claimParameters(
-    FullyShardOp entry,
-    llvm::MapVector<unsigned, FullyShardedParameter> &claimed) {
-  SmallVector<StringRef> modules = tree.match(entry.getPattern());
+SmallVector<StringRef> Binder::modulesOf(FullyShardOp entry) {
   if (entry.getPattern().empty())
-    modules = {StringRef()};
+    return {StringRef()};
+  SmallVector<StringRef> modules = tree.match(entry.getPattern());
   if (modules.empty())
     for (unsigned number : parametersNamed(entry.getPattern()))
       modules.push_back(argumentNames.name(number));
-  if (modules.empty() && namedEntries)
-    return success();
+  return modules;
+}
+
+LogicalResult Binder::refuseShard(FullyShardOp entry) {
+  SmallVector<StringRef> modules = modulesOf(entry);
   if (modules.empty())
     return refuseUnknown(entry, entry.getPattern());
-  if (namedEntries)
-    namedEntries->insert(entry);
+  return entry.emitError() << "module '" << modules.front()
+                           << "' has no parameters, expected one with "
+                              "parameters to shard";
+}
+
+LogicalResult Binder::claimParameters(
+    FullyShardOp entry,
+    llvm::MapVector<unsigned, FullyShardedParameter> &claimed) {
   bool isAnyFound = false;
-  for (StringRef module : modules)
+  for (StringRef module : modulesOf(entry))
     for (unsigned number : parametersBelow(module)) {
       isAnyFound = true;
       auto [it, isNew] =
@@ -72,11 +79,9 @@ LogicalResult Binder::claimParameters(
       if (isInside(module, other.module) && module != other.module)
         other = {number, entry, module.str()};
     }
-  if (isAnyFound || namedEntries)
-    return success();
-  return entry.emitError() << "module '" << modules.front()
-                           << "' has no parameters, expected one with "
-                              "parameters to shard";
+  if (isAnyFound && namedEntries)
+    namedEntries->insert(entry);
+  return isAnyFound || namedEntries ? success() : refuseShard(entry);
 }
 
 void Binder::shardStates(unsigned parameter, FullyShardOp entry) {

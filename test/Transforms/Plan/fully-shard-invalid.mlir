@@ -27,6 +27,22 @@ module {
 
 // -----
 
+// Of several functions, too.
+module {
+  tp.plan @p on <"dp" = 2>["dp"] {
+    // expected-error@+1 {{module '' has no parameters, expected one with parameters to shard}}
+    tp.fully_shard ""
+  }
+  func.func @prefill(%x: tensor<4x4xf32> {tp.name = "x"}) -> tensor<4x4xf32> {
+    return %x : tensor<4x4xf32>
+  }
+  func.func @decode(%x: tensor<1x4xf32> {tp.name = "x"}) -> tensor<1x4xf32> {
+    return %x : tensor<1x4xf32>
+  }
+}
+
+// -----
+
 module {
   tp.plan @p on <"dp" = 2>["dp"] {
     // expected-error@+1 {{'a.weight' is fully sharded on axis 'dp' and pinned to shard<0> there, expected one of both: name modules without it, or leave the pin to another axis}}

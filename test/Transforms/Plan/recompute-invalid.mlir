@@ -25,6 +25,24 @@ func.func @inference(%x: tensor<8xf32> {tp.name = "x", tp.kind = "user_input"}) 
 
 // -----
 
+// Of several functions, too.
+tp.plan @p on <"tp" = 2>["tp"] {
+  // expected-remark@+1 {{nothing is computed again: no op of the backward pass, located in 'bwd:block', reads what the forward pass of 'block' computes}}
+  tp.recompute "block"
+}
+func.func @prefill(%x: tensor<8xf32> {tp.name = "x", tp.kind = "user_input"}) -> tensor<8xf32> {
+  %e = tensor.empty() : tensor<8xf32>
+  %y = linalg.exp ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("block.act"("exp"))
+  return %y : tensor<8xf32>
+}
+func.func @decode(%x: tensor<1xf32> {tp.name = "x", tp.kind = "user_input"}) -> tensor<1xf32> {
+  %e = tensor.empty() : tensor<1xf32>
+  %y = linalg.exp ins(%x : tensor<1xf32>) outs(%e : tensor<1xf32>) -> tensor<1xf32> loc("block.act"("exp"))
+  return %y : tensor<1xf32>
+}
+
+// -----
+
 #mesh = #tp.mesh<"dp" = 2, "tp" = 2>
 tp.plan @p on #mesh["dp"] {
   // expected-note@+1 {{the other entry is here}}

@@ -36,19 +36,29 @@ static bool isReadAgain(func::FuncOp function, const ModuleIndex &index,
   });
 }
 
+SmallVector<StringRef> Binder::modulesOf(RecomputeOp entry) {
+  SmallVector<StringRef> modules = tree.match(entry.getPattern());
+  // `*` stands for modules of one segment, not for the root.
+  if (!entry.getPattern().empty())
+    llvm::erase(modules, StringRef());
+  return modules;
+}
+
+LogicalResult Binder::refuseRecompute(RecomputeOp entry) {
+  SmallVector<StringRef> modules = modulesOf(entry);
+  if (modules.empty())
+    return refuseUnknown(entry, entry.getPattern());
+  entry.emitRemark() << "nothing is computed again: no op of the backward "
+                        "pass, located in 'bwd:"
+                     << modules.front() << "', reads what the forward pass of '"
+                     << modules.front() << "' computes";
+  return success();
+}
+
 LogicalResult Binder::recompute() {
   SmallVector<Attribute> names;
   for (auto entry : plan.getBody().getOps<RecomputeOp>()) {
-    SmallVector<StringRef> modules = tree.match(entry.getPattern());
-    // `*` stands for modules of one segment, not for the root.
-    if (!entry.getPattern().empty())
-      llvm::erase(modules, StringRef());
-    if (modules.empty() && namedEntries)
-      continue;
-    if (modules.empty())
-      return refuseUnknown(entry, entry.getPattern());
-    if (namedEntries)
-      namedEntries->insert(entry);
+    SmallVector<StringRef> modules = modulesOf(entry);
     bool isRead = false;
     for (StringRef module : modules) {
       for (const Binding &other : bindings) {
@@ -82,12 +92,10 @@ LogicalResult Binder::recompute() {
       isRead = true;
       names.push_back(StringAttr::get(plan.getContext(), module));
     }
-    if (!isRead && !namedEntries)
-      entry.emitRemark() << "nothing is computed again: no op of the backward "
-                            "pass, located in 'bwd:"
-                         << modules.front()
-                         << "', reads what the forward pass of '"
-                         << modules.front() << "' computes";
+    if (isRead && namedEntries)
+      namedEntries->insert(entry);
+    if (!isRead && !namedEntries && failed(refuseRecompute(entry)))
+      return failure();
   }
   if (names.empty())
     return success();
