@@ -77,8 +77,8 @@ def TP_KeptOp : TP_Op<"kept", [Pure, AllTypesMatch<["source", "result"]>]> {
     that a rank makes without communication, so that a value which is brought
     together for the forward pass is not kept for the backward pass.
 
-    `tp-recompute` makes these ops. tp-assign-storage puts `tp.resume` in their
-    place.
+    `tp-recompute` makes these ops, and `tp.export_jax` for what `jax.checkpoint`
+    wraps. tp-assign-storage puts `tp.resume` in their place.
 
     ```mlir
     %k = tp.kept %x : tensor<64x128xf32>

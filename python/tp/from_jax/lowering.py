@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import ExportError, shortened
 from ..model import Port
+from .checkpoints import keep_residuals
 from .loops import write_loops
 from .modules import mark_lines, mark_modules, text_with_modules, user_line
 from .rewrites import ops_of, rewrite_ops
@@ -50,6 +51,7 @@ def to_linalg(lowered: Any, arguments: list[Port], results: list[Port]) -> str:
         _run(ir.Module.create(), ("stablehlo-legalize-to-linalg",))
         _run(module, _INLINE)
         _replace_scatters(module)
+        keep_residuals(module, _main(module), arguments)
         rewrite_ops(module)
         write_loops(module)
         mark_modules(_main(module), arguments)

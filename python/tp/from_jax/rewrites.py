@@ -11,7 +11,7 @@ _PRECISION = {"f32": 24, "f64": 53}
 
 
 def rewrite_ops(module: Any) -> None:
-    """Writes barriers, reductions, slices and conversions by ops that linalg has a form of."""
+    """Writes reductions, slices and conversions by ops that linalg has a form of."""
     for op in ops_of(module, _REWRITES):
         _REWRITES[op.operation.name](op)
 
@@ -27,13 +27,6 @@ def ops_of(module: Any, names: Any) -> list[Any]:
         return ir.WalkResult.ADVANCE
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
-
-
-def _drop_barrier(op: Any) -> None:
-    """A barrier, as jax.checkpoint makes them, orders computations and changes no value."""
-    for operand, result in zip(op.operands, op.results):
-        result.replace_all_uses_with(operand)
-    op.erase()
 
 
 def _drop_reduction(op: Any) -> None:
@@ -102,7 +95,6 @@ def _compared(direction: str, left: Any, right: Any) -> Any:
 
 
 _REWRITES: dict[str, Callable[[Any], None]] = {
-    "stablehlo.optimization_barrier": _drop_barrier,
     "stablehlo.reduce": _drop_reduction,
     "stablehlo.slice": _start_at_zero,
     "stablehlo.convert": _saturate,
