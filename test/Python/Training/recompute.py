@@ -94,22 +94,25 @@ def check_dropout() -> None:
         print(f"dropout {mesh}: {'equal' if far < 1e-5 else 'DIFFERS'}", flush=True)
 
 
-def growth(plan: Any, mesh: dict[str, int]) -> int:
-    """Bytes that a layer more adds to the arena."""
+def growth(models: dict[int, tp.Model], plan: Any, mesh: dict[str, int]) -> int:
+    """Bytes that a layer more adds to the arena; the models by their layers."""
     bytes_of = {}
-    for plans.LAYERS in 4, 8:
-        model = tp.export_training(Decoder(), language_loss, SGD, plans.batch())
+    for layers, model in models.items():
         with tp.compile(model, plan=plan, mesh=mesh) as step:
-            bytes_of[plans.LAYERS] = step.memory["arena"]
-    plans.LAYERS = 3
-    return (bytes_of[8] - bytes_of[4]) // 4
+            bytes_of[layers] = step.memory["arena"]
+    few, many = models
+    return (bytes_of[many] - bytes_of[few]) // (many - few)
 
 
 def check_memory() -> None:
     """The arena's growth per layer, kept and computed again."""
     entering = 2 * plans.LENGTH * DIM * 4
+    models = {}
+    for plans.LAYERS in 4, 8:
+        models[plans.LAYERS] = tp.export_training(Decoder(), language_loss, SGD, plans.batch())
+    plans.LAYERS = 3
     for mesh, plan, ranks in ({"tp": 1}, {}, 1), ({"tp": 2}, TITAN, 2):
-        kept, again = growth(plan, mesh), growth({**plan, **AGAIN}, mesh)
+        kept, again = (growth(models, each, mesh) for each in (plan, {**plan, **AGAIN}))
         least = entering // ranks
         print(f"a layer {mesh}: {'small' if again <= 1.25 * least else 'LARGE'}, "
               f"{kept} bytes, again {again}, enters {least}", flush=True)
