@@ -313,10 +313,11 @@ LogicalResult ComplexSplitter::splitOp(Operation *op) {
       builder.setInsertionPoint(op);
     }
   IRMapping mapping;
-  bool moves = isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-                   tensor::ExtractSliceOp, tensor::InsertSliceOp,
-                   tensor::ConcatOp, tensor::PadOp, tensor::EmptyOp,
-                   tensor::SplatOp, tensor::FromElementsOp, tensor::CastOp>(op);
+  bool moves =
+      isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+          tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::ConcatOp,
+          tensor::PadOp, tensor::EmptyOp, tensor::SplatOp,
+          tensor::FromElementsOp, tensor::CastOp, KeptOp>(op);
   if (moves) {
     splitMovement(op, mapping);
     return success();

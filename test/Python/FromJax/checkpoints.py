@@ -93,5 +93,6 @@ compare("policy", in_a_row, LAYERS, partial(
 compare("nested", nested, LAYERS)
 compare("dropout", dropped, LAYERS)
 for length in (4, 40):
-    compare(f"scan of {length}", scanned, jax.tree.map(
-        lambda *leaves: np.stack(leaves), *(jax.tree.map(lambda w: 0.3 * w, LAYERS[i % 6]) for i in range(length))), plan=STACKED)
+    few = [jax.tree.map(lambda w: 0.3 * w, LAYERS[i % 6]) for i in range(length)]
+    compare(f"scan of {length}", scanned, jax.tree.map(lambda *leaves: np.stack(leaves), *few),
+            plan=STACKED)

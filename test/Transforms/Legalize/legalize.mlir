@@ -255,6 +255,17 @@ func.func @complex(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
 
 // -----
 
+// Each part of a complex number is kept.
+// CHECK-LABEL: func.func @kept_complex
+// CHECK-COUNT-2: tp.kept %{{.*}} : tensor<4xf32>
+// CHECK-NOT:     complex
+func.func @kept_complex(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %0 = tp.kept %x : tensor<4xcomplex<f32>>
+  return %0 : tensor<4xcomplex<f32>>
+}
+
+// -----
+
 // What all iterations read needs no selection; a side that none takes may read a
 // tensor without elements.
 // CHECK-LABEL: func.func @known_side
