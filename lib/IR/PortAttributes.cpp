@@ -15,6 +15,7 @@ using namespace tp;
 static constexpr std::pair<llvm::StringLiteral, FreePort> freePortNames[] = {
     {"sharded", FreePort::Sharded},
     {"any", FreePort::Any},
+    {"carried", FreePort::Carried},
     {"fully_sharded", FreePort::FullySharded},
     {"as_parameter", FreePort::AsParameter}};
 
@@ -66,7 +67,7 @@ static StringRef expectedOf(NamedAttribute attribute, bool &holds) {
                                                 freePortOf(pin.getValue());
                                        }),
                   "a dictionary of axes and #tp.placement, or \"sharded\", "
-                  "\"any\", \"as_parameter\"");
+                  "\"any\", \"carried\", \"as_parameter\"");
   }
   return "";
 }

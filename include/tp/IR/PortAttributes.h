@@ -46,6 +46,9 @@ enum class FreePort {
   Sharded,
   /// Any layout that is not partial.
   Any,
+  /// What the iterations of a loop add to: any layout. Numbers may be partial
+  /// sums, which are reduced behind the loop, not in each iteration.
+  Carried,
   /// That of the parameter whose state or update this port is, or of another
   /// argument that it updates (PortNames.h).
   AsParameter,
@@ -53,7 +56,7 @@ enum class FreePort {
   /// it whole (`attr::gather`).
   FullySharded
 };
-/// `sharded`, `any`, `as_parameter`, `fully_sharded`.
+/// `sharded`, `any`, `carried`, `as_parameter`, `fully_sharded`.
 llvm::StringRef toString(FreePort port);
 /// Nothing if the attribute is not one of these names.
 std::optional<FreePort> freePortOf(mlir::Attribute attribute);

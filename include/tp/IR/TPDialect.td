@@ -36,7 +36,7 @@ def TP_Dialect : Dialect {
     | `tp.calls` | function | how often an entry runs, relative to the others: 1 to 1000 |
     | `tp.part_of`, `tp.times` | function; from `tp-outline-loops` | the entry that the function is a part of, and how often a step of the entry runs it |
     | `tp.mesh` | module | the mesh that the program is sharded over |
-    | `tp.pin` | arguments, results | what the plan asks for: a dictionary from axis name to `#tp.placement`, or to what tp-propagate chooses: "sharded", "any", "as_parameter" |
+    | `tp.pin` | arguments, results | what the plan asks for: a dictionary from axis name to `#tp.placement`, or to what tp-propagate chooses: "sharded", "any", "carried", "as_parameter" |
     | `tp.auto` | module | the names of the axes on which tp chooses the layouts that no entry names |
     | `tp.bindings` | module | what every plan entry bound: entry, module, style, status, values |
     | `tp.layout` | arguments, results | the port's layout |

@@ -104,7 +104,8 @@ static bool givesWay(Attribute pin, Attribute to) {
   auto placement = dyn_cast<PlacementAttr>(pin);
   return (placement && placement.getValue().isReplicate()) ||
          (freePortOf(pin) == FreePort::Any &&
-          freePortOf(to) == FreePort::Sharded);
+          (freePortOf(to) == FreePort::Sharded ||
+           freePortOf(to) == FreePort::Carried));
 }
 
 /// Gives the arguments that are one tensor the pins that any entry has for

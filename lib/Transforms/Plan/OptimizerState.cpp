@@ -13,9 +13,27 @@
 //===----------------------------------------------------------------------===//
 
 #include "Binder.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "tp/IR/Entries.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tp;
+
+/// Whether a value is computed element by element from `argument`, as a sum
+/// that grows with each iteration is.
+static bool isComputedFrom(Value value, BlockArgument argument) {
+  llvm::SetVector<Value> work;
+  work.insert(value);
+  for (size_t i = 0; i < work.size(); ++i) {
+    if (work[i] == argument)
+      return true;
+    auto op = work[i].getDefiningOp<linalg::LinalgOp>();
+    if (op && op.getNumParallelLoops() == op.getNumLoops())
+      work.insert_range(op.getDpsInputs());
+  }
+  return false;
+}
 
 void Binder::pinStates() {
   for (unsigned state = 0; state < function.getNumArguments(); ++state) {
@@ -32,6 +50,7 @@ void Binder::pinStates() {
       freeArguments.insert({state, FreePort::AsParameter});
     }
   }
+  Operation *returned = function.getBody().front().getTerminator();
   for (unsigned result = 0; result < function.getNumResults(); ++result) {
     std::optional<unsigned> old = argumentNames.updatedBy(resultNames, result);
     if (!old || resultPins.contains(result) ||
@@ -39,7 +58,12 @@ void Binder::pinStates() {
             function.getResultTypes()[result])
       continue;
     if (!argumentNames.isParameterOrState(*old) && !argumentPins.contains(*old))
-      freeArguments.insert({*old, FreePort::Any});
+      freeArguments.insert(
+          {*old, argumentNames.kind(*old) == attr::carriedKind &&
+                         isComputedFrom(returned->getOperand(result),
+                                        function.getArgument(*old))
+                     ? FreePort::Carried
+                     : FreePort::Any});
     if (freeArguments.contains(*old)) {
       freeResults.insert({result, FreePort::AsParameter});
       continue;

@@ -76,11 +76,12 @@ LogicalResult verifyShared(ArrayRef<func::FuncOp> entries) {
     for (EntryArgument each : tensor.drop_front()) {
       if (layoutOf(each) == layoutOf(tensor.front()))
         continue;
-      func::FuncOp entry = entries[each.entry], first = entries[tensor[0].entry];
+      func::FuncOp entry = entries[each.entry],
+                   first = entries[tensor[0].entry];
       return mlir::emitError(entry.getArgument(each.argument).getLoc())
              << "argument #" << each.argument << " of '" << entry.getName()
-             << "' has layout " << layoutOf(each) << ", in '"
-             << first.getName() << "' it has " << layoutOf(tensor.front())
+             << "' has layout " << layoutOf(each) << ", in '" << first.getName()
+             << "' it has " << layoutOf(tensor.front())
              << ": expected one, as entries share it";
     }
   }
@@ -160,7 +161,10 @@ LogicalResult AssignmentVerifier::verifyPort(StringRef what, unsigned index,
   bool isPinned = llvm::any_of(*pins, [](const std::optional<Pin> &pin) {
     return pin && pin->placement.isPartial();
   });
-  if (what == "result" && layout.hasPartial() && !isPinned)
+  // Of what updates an argument, that one's layout is looked at.
+  bool isTied = llvm::is_contained(freePorts(attributes, mesh.getValue()),
+                                   FreePort::AsParameter);
+  if (what == "result" && layout.hasPartial() && !isPinned && !isTied)
     return emitError() << "is partial, which no pin asks for";
   return verifyPins(*pins, layout.getValue(), emitError);
 }

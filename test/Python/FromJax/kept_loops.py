@@ -66,6 +66,32 @@ def check_shards(function: Any, w: Any, x: Any) -> None:
     print(f"{function.__name__} of shards: {sent}, {carried} bytes carried")
 
 
+def accumulated(w: Any, batches: Any) -> Any:
+    """A step whose gradient is summed over many batches."""
+    def loss(w: Any, x: Any) -> Any:
+        return ((jnp.tanh(x @ w["up"]) @ w["down"]) ** 2).mean()
+
+    def add(total: Any, x: Any) -> Any:
+        return jax.tree.map(jnp.add, total, jax.value_and_grad(loss)(w, x)), None
+    zeros = (jnp.float32(0), jax.tree.map(jnp.zeros_like, w))
+    (value, gradient), _ = lax.scan(add, zeros, batches)
+    return value, jax.tree.map(lambda p, g: p - 0.1 * g, w, gradient)
+
+
+def check_sums() -> None:
+    """Partial sums are carried: ranks add them up once, not for each batch."""
+    w = {name: value[0] for name, value in LAYERS.items()}
+    batches = RANDOM.standard_normal((200, 6, 8)).astype(np.float32)
+    model = tp.export_jax(accumulated, (w, batches), parameters=("w",))
+    right = leaves(jax.jit(accumulated)(w, batches))
+    for ranks in (2, 3):
+        plan = {"argument batches": tp.Shard(1)}
+        with tp.compile(model, plan=plan, mesh=ranks) as program:
+            compare(model.results, program(batches), right, 1e-4)
+            sent = sorted((row.kind, row.count, row.payload_bytes) for row in program.collectives)
+        print(f"accumulated on {ranks} ranks: {sent}")
+
+
 def check(function: Any, *args: Any, parameters: tuple[str, ...] = ()) -> None:
     """Exports, and compares with JAX."""
     model = tp.export_jax(function, args, parameters=parameters)
@@ -85,3 +111,4 @@ check(gradient, LAYERS, X, parameters=("w",))
 check_shards(gradient, LAYERS, X)
 check(counted, X)
 check(unsigned, X, np.array([7, 9], np.uint32))
+check_sums()

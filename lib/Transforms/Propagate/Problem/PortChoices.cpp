@@ -169,13 +169,18 @@ std::vector<Placement> AxisModelBuilder::freeLayouts(unsigned parameter) const {
       found.push_back(Placement::replicate());
     return found;
   }
-  if (node.free[partNumber] == FreePort::Any)
+  bool isCarried = node.free[partNumber] == FreePort::Carried;
+  if (node.free[partNumber] == FreePort::Any || isCarried)
     found.push_back(Placement::replicate());
   for (int64_t dim = 0; dim < graph.type(value).getRank(); ++dim)
     if (graph.type(value).getDimSize(dim) > 1)
       for (const Placement &shard : shardsOfUses(value, dim))
         if (portFits(parameter, shard))
           found.push_back(shard);
+  Type element = graph.type(value).getElementType();
+  if (isCarried && (isa<FloatType>(element) || element.isInteger(32) ||
+                    element.isInteger(64)))
+    found.push_back(Placement::partial(ReductionKind::Sum));
   if (found.empty())
     found.push_back(Placement::replicate());
   return found;
