@@ -44,6 +44,8 @@ class Port:
     dead: bool = False
     # Of a weight that is rounded to `dtype` when it is loaded: the model's type.
     rounded_from: DType | None = None
+    # Of a result: whether its memory is that of the argument that it updates.
+    in_place: bool = False
 
     @property
     def is_weight(self) -> bool:
@@ -335,7 +337,8 @@ def _port(index: int, row: dict[str, Any]) -> Port:
     return Port(index, row["name"], row["kind"], tuple(row["shape"]), DTYPES[row["dtype"]],
                 tuple(row.get("layout", ())), ("", -1), keys, segments, row.get("updates"),
                 bool(row.get("dead", False)),
-                DTYPES[row["rounded_from"]] if "rounded_from" in row else None)
+                DTYPES[row["rounded_from"]] if "rounded_from" in row else None,
+                bool(row.get("in_place", False)))
 
 
 def axis_text(axis: Any) -> str:

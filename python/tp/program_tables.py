@@ -115,13 +115,14 @@ def layouts_of(artifact: Artifact) -> Layouts:
 
 def memory_of(artifact: Artifact) -> Memory:
     """Bytes that one rank holds: the manifest's memory, and arguments and results as its layouts
-    divide them."""
+    divide them. A result that is written in place has the memory of its argument."""
     rows = {"weights": 0, "inputs": 0, "results": 0}
     for port in artifact.arguments:
         if not port.dead:
             rows["weights" if port.is_weight else "inputs"] += local_bytes(port, artifact.mesh)
     for port in artifact.results:
-        rows["results"] += local_bytes(port, artifact.mesh)
+        if not port.in_place:
+            rows["results"] += local_bytes(port, artifact.mesh)
     for name in ("arena", "scratch", "constants"):
         rows[name] = int(artifact.memory.get(f"{name}_bytes", 0))
     if carried := artifact.memory.get("carried_bytes", 0):

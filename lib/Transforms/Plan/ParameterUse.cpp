@@ -201,12 +201,18 @@ static void contractionViews(ParameterUse &use, OpOperand *activation) {
   use.outputView.shape.push_back(outSize);
 }
 
+/// The op that goes on with a value, if there is one alone. What the model
+/// keeps to compute from it a second time is another computation.
+static Operation *onlyUser(Value value) {
+  auto users = llvm::make_filter_range(
+      value.getUsers(), [](Operation *user) { return !isa<KeptOp>(user); });
+  return llvm::hasSingleElement(users) ? *users.begin() : nullptr;
+}
+
 /// Exporters sum products of f16 or bf16 in f32 and round after: the module's
 /// output is what was rounded to the type of its input.
 static void takeRounding(ParameterUse &use, Type inputElement) {
-  if (!use.output.hasOneUse())
-    return;
-  auto cast = dyn_cast<linalg::LinalgOp>(*use.output.user_begin());
+  auto cast = dyn_cast_or_null<linalg::LinalgOp>(onlyUser(use.output));
   OpOperand *input = cast ? copiedInput(cast) : nullptr;
   if (!input || input->get() != use.output)
     return;
@@ -248,8 +254,7 @@ static void findBias(ParameterUse &use, func::FuncOp function,
                ? argument
                : BlockArgument();
   };
-  for (Value value = use.output; value.hasOneUse();) {
-    Operation *user = *value.user_begin();
+  for (Value value = use.output; Operation *user = onlyUser(value);) {
     if (viewSource(user) == value && !isa<linalg::TransposeOp>(user)) {
       value = user->getResult(0);
       continue;

@@ -18,7 +18,8 @@ import tp
 DRAW = np.random.default_rng(0)
 ROWS, WIDTH, HIDDEN = 24, 12, 48
 PLAN: dict[str, Any] = {"layers.*.up": "colwise", "layers.*.down": "rowwise"}
-STACKED = {"argument layers.up.weight": tp.Shard(2), "argument layers.down.weight": tp.Shard(1)}
+STACKED = {"argument layers.up.weight": tp.Shard(2), "argument layers.up.bias": tp.Shard(1),
+           "argument layers.down.weight": tp.Shard(1)}
 Wrap = Callable[[Any], Any]
 
 
@@ -28,7 +29,7 @@ def numbers(*shape: int) -> Any:
 
 def layer(w: Any, x: Any) -> Any:
     """A feed-forward block of [ROWS, WIDTH] to the same."""
-    hidden = jax.nn.gelu(jnp.sin(x @ w["up"]["weight"]) * 2)
+    hidden = jax.nn.gelu(jnp.sin(x @ w["up"]["weight"] + w["up"]["bias"]) * 2)
     return x + jnp.tanh(hidden @ w["down"]["weight"])
 
 
@@ -85,8 +86,8 @@ def compare(name: str, loss: Any, layers: Any, wrap: Wrap = jax.checkpoint,
     print(f"{name}:", "less memory" if sizes[1] < 0.8 * sizes[0] else sizes)
 
 
-LAYERS = [{"up": {"weight": numbers(WIDTH, HIDDEN)}, "down": {"weight": numbers(HIDDEN, WIDTH)}}
-          for _ in range(6)]
+LAYERS = [{"up": {"weight": numbers(WIDTH, HIDDEN), "bias": numbers(HIDDEN)},
+           "down": {"weight": numbers(HIDDEN, WIDTH)}} for _ in range(6)]
 compare("in a row", in_a_row, LAYERS)
 compare("policy", in_a_row, LAYERS, partial(
     jax.checkpoint, policy=jax.checkpoint_policies.dots_saveable))
@@ -94,5 +95,11 @@ compare("nested", nested, LAYERS)
 compare("dropout", dropped, LAYERS)
 for length in (4, 40):
     few = [jax.tree.map(lambda w: 0.3 * w, LAYERS[i % 6]) for i in range(length)]
-    compare(f"scan of {length}", scanned, jax.tree.map(lambda *leaves: np.stack(leaves), *few),
-            plan=STACKED)
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *few)
+    compare(f"scan of {length}", scanned, stacked, plan=STACKED)
+
+# What is computed again is no block of its own.
+model = tp.export_jax(jax.grad(partial(scanned, jax.checkpoint)),
+                      ({"layers": stacked}, numbers(ROWS, WIDTH)), parameters="params")
+with tp.compile(model, plan="transformer", mesh=2) as program:
+    print("transformer:", program.layouts["layers.up.weight"])

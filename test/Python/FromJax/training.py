@@ -54,6 +54,8 @@ for ranks, plan in (1, "auto"), (2, PLAN), (3, "auto"), (3, PLAN):
     with tp.compile(model, plan=plan, mesh=ranks) as program:
         losses = [float(program(batch)) for batch in tokens]
         np.testing.assert_allclose(losses, expected, rtol=1e-5)
+        # The loss alone: all others are written in place.
+        assert program.memory["results"] == 4, program.memory
         for name, tree in (("", "params"), ("opt_moments:", "moments")):
             for leaf, value in (("embed.weight", right[tree]["embed"]["weight"]),
                                 ("layers.1.up.weight", right[tree]["layers"][1]["up"]["weight"])):

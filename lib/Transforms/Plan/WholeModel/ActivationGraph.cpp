@@ -16,7 +16,11 @@ using namespace tp;
 /// Whether the op belongs to the backward pass or the optimizer of a step.
 static bool isOfBackward(Operation *op) {
   StringRef module = moduleOf(op->getLoc());
-  return module.starts_with("bwd:") || module.starts_with("<optim");
+  if (module.starts_with("bwd:") || module.starts_with("<optim"))
+    return true;
+  // Ops of JAX have no module, but a line and a scope.
+  auto place = dyn_cast<NameLoc>(op->getLoc());
+  return place && place.getName().getValue().contains(" bwd:");
 }
 
 /// An argument that calls of the program give.
