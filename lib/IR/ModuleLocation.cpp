@@ -37,6 +37,12 @@ StringRef tp::nodeOf(Location location) {
               : StringRef();
 }
 
+bool tp::isOfBackwardPass(Location location) {
+  if (StringRef module = moduleOf(location); !module.empty())
+    return module.starts_with("bwd:");
+  return StringRef(sourceNameOf(location).location).contains(" bwd:");
+}
+
 tp::SourceName tp::sourceNameOf(Location location) {
   SourceName name{moduleOf(location).str(), nodeOf(location).str()};
   if (auto plain = dyn_cast<NameLoc>(location); plain && name.location.empty())

@@ -52,7 +52,7 @@ FAULTS = {
     ],
     "lib/Transforms/Partition/BucketChooser.cpp": [
         ("a collective of the backward pass runs with one of the forward pass",
-         "if («computesAgain && moduleOf(op->getLoc()).starts_with(\"bwd:\")»)",
+         "if («computesAgain && isOfBackwardPass(op->getLoc())»)",
          "false", RECOMPUTE),
     ],
     "lib/Codegen/Kernels/KernelGroups.cpp": [

@@ -20,6 +20,10 @@ namespace tp {
 llvm::StringRef moduleOf(mlir::Location location);
 /// The graph node's name, empty where the location names none.
 llvm::StringRef nodeOf(mlir::Location location);
+/// Whether the op that is there belongs to the backward pass of a training
+/// step: its module is `bwd:PATH`, or it has no module and a name as ops of JAX
+/// have, `model.py:24 bwd:mlp/tanh`.
+bool isOfBackwardPass(mlir::Location location);
 
 /// A location as a module path and the name inside it. In programs that no
 /// exporter wrote, the name is a plain name or a line of a file (no folder).

@@ -108,11 +108,12 @@ void CommandLister::add(Operation *op) {
   if (plan.gemmOf(op) || isa<arith::ConstantOp>(op))
     return;
   auto isStored = [&](Value result) { return plan.isStored(result); };
-  auto kept = dyn_cast<tp::KeptOp>(op);
-  if (kept)
+  // What is kept is copied below, as any view is, where an op needs it in
+  // memory of its own.
+  if (auto kept = dyn_cast<tp::KeptOp>(op))
     addKept(kept);
-  if (!kept && isa_and_present<tp::TPDialect>(op->getDialect()) &&
-      isa<RankedTensorType>(op->getResult(0).getType()))
+  else if (isa_and_present<tp::TPDialect>(op->getDialect()) &&
+           isa<RankedTensorType>(op->getResult(0).getType()))
     return addOnMemory(op);
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (linalgOp && !isElementwise(linalgOp)) {

@@ -29,11 +29,6 @@ static bool isView(Operation *op) {
          linalgOp.getNumReductionLoops() == 0;
 }
 
-/// The products of the backward pass are those of the forward pass again.
-static bool isBackward(Operation *op) {
-  return moduleOf(op->getLoc()).starts_with("bwd:");
-}
-
 //===----------------------------------------------------------------------===//
 // Back to the weight
 //===----------------------------------------------------------------------===//
@@ -183,7 +178,7 @@ static bool isMatrix(OpOperand &factor) {
 }
 
 void WeightFinder::followCollected(Operation *op, int64_t dim) {
-  if (isBackward(op))
+  if (isOfBackwardPass(op->getLoc()))
     return;
   follow(op->getResult(0), dim, 0, [&](OpOperand &use, unsigned loop) {
     if (!isSum(use.getOwner(), loop))
@@ -210,7 +205,7 @@ void WeightFinder::followParts(Value value, unsigned steps) {
     if (isView(user) && steps < mostSteps)
       followParts(user->getResult(0), steps + 1);
     auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
-    if (!slice || isBackward(slice))
+    if (!slice || isOfBackwardPass(slice->getLoc()))
       continue;
     llvm::SmallBitVector dropped = slice.getDroppedDims();
     bool isPart = false;

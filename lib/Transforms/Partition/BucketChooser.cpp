@@ -135,7 +135,7 @@ bool BucketChooser::join(Operation *op, Numbers &awaited) {
   if (Attribute pass = op->getAttr(attr::gather))
     how = pass;
   // Nor does it hold what it computes again.
-  if (computesAgain && moduleOf(op->getLoc()).starts_with("bwd:"))
+  if (computesAgain && isOfBackwardPass(op->getLoc()))
     how = Builder(op->getContext())
               .getArrayAttr({how ? how : UnitAttr::get(op->getContext())});
   BucketKey key{static_cast<unsigned>(collective->kind), axes, how,

@@ -106,8 +106,8 @@ static bool isForwardUse(OpOperand &use) {
             use.getOperandNumber(), attr::kind);
     return !kind || !kind.getValue().starts_with("new_");
   }
-  StringRef module = moduleOf(user->getLoc());
-  return !module.starts_with("bwd:") && !module.starts_with("<optim>");
+  return !isOfBackwardPass(user->getLoc()) &&
+         !moduleOf(user->getLoc()).starts_with("<optim>");
 }
 
 SmallVector<Value> ModulePorts::madeBy(StringRef module) {

@@ -8,7 +8,8 @@
 // A training step's results are the next step's arguments: an updated parameter
 // or state has the layout of the old one, and a state of a parameter's shape
 // the parameter's, where a plan says nothing else. tp-propagate chooses the
-// layout of another argument that the step updates, such as a cache.
+// layout of another argument that the step updates, such as a cache, and
+// whether the iterations of a loop carry partial sums.
 //
 //===----------------------------------------------------------------------===//
 

@@ -115,13 +115,12 @@ void GatherBuilder::addUses(Value value,
         function.getBody().front().findAncestorOpInBlock(*use.getOwner());
     if (op->hasTrait<OpTrait::IsTerminator>() || updating.contains(op))
       continue;
-    StringRef module = moduleOf(op->getLoc());
     if (viewSource(op) == value) {
       oldViews.insert(op);
       addUses(op->getResult(0), updating, forward, backward);
-    } else if (module.starts_with("bwd:")) {
+    } else if (isOfBackwardPass(op->getLoc())) {
       backward.uses.push_back({&use, op});
-    } else if (!module.starts_with("<optim")) {
+    } else if (!moduleOf(op->getLoc()).starts_with("<optim")) {
       forward.uses.push_back({&use, op});
     }
   }

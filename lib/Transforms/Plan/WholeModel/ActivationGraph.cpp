@@ -15,12 +15,8 @@ using namespace tp;
 
 /// Whether the op belongs to the backward pass or the optimizer of a step.
 static bool isOfBackward(Operation *op) {
-  StringRef module = moduleOf(op->getLoc());
-  if (module.starts_with("bwd:") || module.starts_with("<optim"))
-    return true;
-  // Ops of JAX have no module, but a line and a scope.
-  auto place = dyn_cast<NameLoc>(op->getLoc());
-  return place && place.getName().getValue().contains(" bwd:");
+  return isOfBackwardPass(op->getLoc()) ||
+         moduleOf(op->getLoc()).starts_with("<optim");
 }
 
 /// An argument that calls of the program give.
