@@ -59,7 +59,9 @@ void tp::warnOfReplicas(ModuleOp module, Location location) {
     emitWarning(location)
         << "the plan leaves the layouts of parameters to tp, and no argument "
            "has '"
-        << attr::kind << " = \"parameter\"': every rank may do all the work";
+        << attr::kind
+        << " = \"parameter\"': every rank may do all the work; tp.export_jax "
+           "takes them as 'parameters='";
 }
 
 namespace {
@@ -125,9 +127,10 @@ static void remarkUnevenHeads(const runtime::Manifest &manifest,
 
 void tp::warnOfIdleRanks(const runtime::Manifest &manifest, Location location) {
   remarkUnevenHeads(manifest, location);
-  bool hasResults = llvm::any_of(
-      manifest.entries,
-      [](const runtime::Entry &entry) { return !entry.results.empty(); });
+  bool hasResults =
+      llvm::any_of(manifest.entries, [](const runtime::Entry &entry) {
+        return !entry.results.empty();
+      });
   int64_t ranks = manifest.mesh.numRanks();
   SmallVector<int64_t> idle;
   for (int64_t rank = 0; rank < ranks; ++rank)

@@ -15,6 +15,7 @@ from . import artifact as artifacts
 from .compile_options import option_flags
 from .errors import CompileError, PlanWarning, listed, near
 from .files import OpenFile, link_paths, write_whole
+from .plan_words import in_dict_words
 from .plans import (PlanText, add_rules, as_entries, check_mesh, is_own, is_plan_path,
                     is_transformer, mesh_flag, one_style, plan_text, warn_of_whole_layers,
                     with_own_plan)
@@ -128,7 +129,7 @@ class Compilation:
                 assert self._plan is not None
                 entry = self._plan.keys.get(line)
                 return f"plan entry '{entry}'" if entry is not None else f"plan, line {line}"
-            text = re.sub(re.escape(path) + r":(\d+):\d+", name, text)
+            text = in_dict_words(re.sub(re.escape(path) + r":(\d+):\d+", name, text))
         return text.replace(self.folder + os.sep, ""), key
 
 

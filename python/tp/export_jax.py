@@ -17,6 +17,13 @@ from .from_jax.lowering import to_linalg
 from .from_jax.rules import check_loops, rules
 from .model import Model, Port, keys_of
 
+# What a function says that is written for several devices, and what to write instead.
+_OF_DEVICES = (
+    ("unbound axis name", "write the function for one device, without collectives: tp inserts those "
+                          "of the plan"),
+    ("with_sharding_constraint", "leave it out, and write an entry of the plan for the module or "
+                                 "the argument"),
+)
 # How jax names the argument whose value a function needs while it is traced.
 _ARGUMENT = re.compile(r"depends on the value of the argument (\w+)")
 
@@ -248,6 +255,13 @@ def _lowered(function: Callable[..., Any], args: tuple[Any, ...], names: list[st
         message = f"{_first_line(error)}: {_instead(error, args, names)}"
         line = source_line(error.__traceback__, jax)
         raise ExportError(f"{line}the function cannot be traced: {message}") from error
+    except (NameError, RuntimeError) as error:
+        instead = next((advice for words, advice in _OF_DEVICES if words in str(error)), None)
+        if instead is None:
+            raise
+        line = source_line(error.__traceback__, jax)
+        what = _first_line(error).partition(". ")[0]  # without jax's advice
+        raise ExportError(f"{line}the function cannot be traced: {what}: {instead}") from error
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         fixed = _fixed(args, names)
         hint = f": {fixed}" if fixed and "concrete" in str(error) else ""

@@ -43,6 +43,8 @@ _OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "PairwiseParallel": ("pairwise_parallel", _PAIRWISE),
     "PairwiseSequenceParallel": ("pairwise_sequence_parallel", _PAIRWISE),
 }
+# The class of a style's name.
+STYLE_CLASSES = {spelling: name for name, (spelling, _) in _OPTIONS.items()}
 # What styles of torch's first release prepare unless they are told otherwise.
 _PREPARED: dict[str, tuple[str, str]] = {
     "colwise": ("make_input_replicate_1d", "make_sharded_output_tensor"),

@@ -330,3 +330,38 @@ func.func @two(%x: memref<6xf32>) -> (memref<6xf32>, memref<6xf32>) {
   }
   return %z, %r : memref<6xf32>, memref<6xf32>
 }
+
+// -----
+
+// The second kernel joins the first, which the first product needs. What waits for
+// neither, and stood between the two, does not come first: its memory would be taken
+// earlier.
+
+// CHECK-LABEL: func.func @needed_first(
+// CHECK:       tp.kernel reads(%arg0 : memref<4x4xf32>) writes(%[[A:.*]], %[[B:.*]] : memref<4x4xf32>, memref<4x4xf32>) {
+// CHECK:       tp.gemm %[[A]], %[[A]] into
+// CHECK:       tp.gemm %arg1, %arg1 into
+// CHECK:       return
+func.func @needed_first(%x: memref<4x4xf32>, %y: memref<4x4xf32>) -> (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>) {
+  %a = tp.alloc : memref<4x4xf32>
+  tp.kernel reads(%x : memref<4x4xf32>) writes(%a : memref<4x4xf32>) {
+  ^bb0(%in: memref<4x4xf32>, %out: memref<4x4xf32>):
+    %0 = bufferization.to_tensor %in : memref<4x4xf32> to tensor<4x4xf32>
+    %e = tensor.empty() : tensor<4x4xf32>
+    %1 = linalg.exp ins(%0 : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = tp.compute %1 into %out : tensor<4x4xf32> into memref<4x4xf32>
+  }
+  %p = tp.alloc : memref<4x4xf32>
+  tp.gemm %a, %a into %p : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  %q = tp.alloc : memref<4x4xf32>
+  tp.gemm %y, %y into %q : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  %b = tp.alloc : memref<4x4xf32>
+  tp.kernel reads(%a : memref<4x4xf32>) writes(%b : memref<4x4xf32>) {
+  ^bb0(%in: memref<4x4xf32>, %out: memref<4x4xf32>):
+    %0 = bufferization.to_tensor %in : memref<4x4xf32> to tensor<4x4xf32>
+    %e = tensor.empty() : tensor<4x4xf32>
+    %1 = linalg.log ins(%0 : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = tp.compute %1 into %out : tensor<4x4xf32> into memref<4x4xf32>
+  }
+  return %p, %q, %b : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+}

@@ -9,7 +9,7 @@
 // RUN: tp-compile %t/unnamed.mlir --plan=%t/eight.mlir -o %t/m.tp 2>&1 | FileCheck %s --check-prefix=IDLE
 
 // CONSTANTS: constants.mlir: warning: constants of 8192 elements are whole on every rank: weights are split where they are arguments with 'tp.name' and 'tp.kind = "parameter"'
-// UNNAMED: unnamed.mlir: warning: the plan leaves the layouts of parameters to tp, and no argument has 'tp.kind = "parameter"': every rank may do all the work
+// UNNAMED: unnamed.mlir: warning: the plan leaves the layouts of parameters to tp, and no argument has 'tp.kind = "parameter"': every rank may do all the work; tp.export_jax takes them as 'parameters='
 // IDLE: unnamed.mlir: warning: 4 of 8 ranks hold no part of any result: rank 4, 5, 6, 7
 
 //--- two.mlir

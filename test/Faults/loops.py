@@ -4,6 +4,8 @@ OUTLINE = "Transforms/Legalize/outline-loops.mlir"
 LOOPS = "EndToEnd/loops.test"
 HOIST = "Transforms/Redistribute/hoist-redistributions.mlir"
 PRICES = "Transforms/Propagate/kept-loops.mlir"
+CARRIED_SUMS = "Transforms/Propagate/carried-sums.mlir"
+JAX_LOOPS = "Python/FromJax/kept-loops.test"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -57,10 +59,18 @@ FAULTS = {
          "graph.slices[value] = «timesOf(graph.entries[entryOf[value]])»;", "1", PRICES),
     ],
     "lib/Transforms/Propagate/Problem/PortChoices.cpp": [
+        ("sums are reduced in every iteration",
+         "if («isCarried» && (isa<FloatType>(element)", "false", CARRIED_SUMS),
         ("fully sharded weights are cut as iterations slice them",
          "return «isCutBy(use, dim)» ||", "false", LOOPS),
         ("weights that are kept whole are cut as iterations slice them",
          "bool isGathered = «user.kind == Node::Kind::Constrain» &&", "false", LOOPS),
+    ],
+    "lib/Transforms/Plan/OptimizerState.cpp": [
+        ("whatever iterations write may be partial",
+         "«isComputedFrom(returned->getOperand(result),\n"
+         "                                        function.getArgument(*old))»",
+         "true", JAX_LOOPS),
     ],
     "lib/Transforms/Plan/ParameterGathers.cpp": [
         ("iterations gather whole weights",

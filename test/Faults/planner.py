@@ -2,6 +2,8 @@
 
 RING_COST_TESTS = "sharding:RingCost.*"
 LAYOUT_PROGRAM_TESTS = "sharding:AxisProblem.*:MaterializedLayoutsTest.*"
+JAX_CHECKPOINTS = "Python/FromJax/checkpoints.test"
+DATA_PARALLEL = "Transforms/Propagate/data-parallel.mlir"
 ASSIGNMENTS = "Random/Assignments/check-assignments.test"
 WEIGHTS = "Transforms/Propagate/weights.mlir"
 SUB_AXES = "Transforms/Propagate/sub-axes.mlir"
@@ -124,6 +126,9 @@ FAULTS = {
          "Cost()", LAYOUT_PROGRAM_TESTS),
     ],
     "lib/Transforms/Propagate/Problem/AxisModel.cpp": [
+        ("ranks do the work of all data",
+         "saturatingAdd(cost.primary, «repeatedWorkPenalty»);",
+         "0", DATA_PARALLEL),
         ("weights count as activations",
          "costs.collectiveFactor = gathered[value] ? 1 : «weightPenalty»;",
          "1", WEIGHTS),
@@ -213,6 +218,8 @@ FAULTS = {
          "(void)0;", NORMALIZE),
     ],
     "lib/Transforms/Plan/ParameterUse.cpp": [
+        ("what is kept hides a bias",
+         "return «!isa<KeptOp>(user)»; });", "true", JAX_CHECKPOINTS),
         ("a transposed weight is bound as it stands",
          "next.dims.push_back(«dim ? view.dims[*dim] : -1»);",
          "view.dims[next.dims.size()]", APPLY_PLAN),

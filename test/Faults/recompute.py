@@ -5,7 +5,11 @@ RECOMPUTE = "Transforms/Plan/recompute.mlir"
 RECOMPUTE_INVALID = "Transforms/Plan/recompute-invalid.mlir"
 VERIFY_BOUND = "Transforms/Plan/verify-bound.mlir"
 RESUME = "Codegen/resume.mlir"
+FORM_KERNELS = "Codegen/form-kernels.mlir"
 TRAINING = "Python/Training/recompute.test"
+JAX_CHECKPOINTS = "Python/FromJax/checkpoints.test"
+FULLY_SHARD = "Transforms/Plan/fully-shard.mlir"
+KEPT_SLICE = "Regression/kept-slice-of-a-loop.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -50,12 +54,24 @@ FAULTS = {
          "«!isa_and_present<KeptOp>(node.op)» &&",
          "true", RECOMPUTE),
     ],
+    "lib/Codegen/Program/CommandList.cpp": [
+        ("what is kept of a slice is not written",
+         "addKept(kept);\n  «else» if (isa_and_present<tp::TPDialect>",
+         "if (kept) return; else", KEPT_SLICE),
+    ],
+    "lib/IR/ModuleLocation.cpp": [
+        ("the backward pass is the forward pass",
+         "return «module.starts_with(\"bwd:\")»;", "false", FULLY_SHARD),
+    ],
     "lib/Transforms/Partition/BucketChooser.cpp": [
         ("a collective of the backward pass runs with one of the forward pass",
          "if («computesAgain && isOfBackwardPass(op->getLoc())»)",
          "false", RECOMPUTE),
     ],
     "lib/Codegen/Kernels/KernelGroups.cpp": [
+        ("kernels run where their last part stood",
+         "ready.push({«needed[number]», nodes[number].last, number});",
+         "nodes[number].last", FORM_KERNELS),
         ("what is computed again waits for nothing",
          "      «waitFor(number, before)»;\n    lastGate = number;",
          "void()", RESUME),

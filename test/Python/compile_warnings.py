@@ -65,7 +65,7 @@ buffers = write("buffers.mlir", MODEL.replace("KIND", "constant_tensor"))
 rows = [str(row.message) for row in told(buffers, plan={"tp": "auto"}, mesh=7)]
 assert rows == [
     f"{buffers}: the plan leaves the layouts of parameters to tp, and no argument has 'tp.kind = "
-    '"parameter"\': every rank may do all the work',
+    '"parameter"\': every rank may do all the work; tp.export_jax takes them as \'parameters=\'',
     f"{buffers}: 3 of 7 ranks hold no part of any result: rank 4, 5, 6"], rows
 
 # An entry that is forgotten, with what to write.
@@ -76,7 +76,7 @@ LAYERS = {"tok_embeddings": "rowwise", "output": "colwise",
 [entry] = told(EXAMPLE, plan=LAYERS, mesh=2)
 assert entry.category is tp.PlanWarning, entry
 assert "no plan entry names 'layers.*.attention.wo' (2 modules)" in str(entry.message), entry.message
-assert "with rowwise" in str(entry.message), entry.message
+assert '"layers.*.attention.wo": "rowwise"' in str(entry.message), entry.message
 assert not told(EXAMPLE, plan={**LAYERS, "layers.*.attention.wo": "rowwise"}, mesh=2)
 
 # Programs as they should be.

@@ -322,8 +322,10 @@ def FormKernels : Pass<"tp-form-kernels", "::mlir::ModuleOp"> {
     compute loops, or of a part of a value, stays as it is.
 
     The order of the commands respects what each reads and writes. Of the commands
-    that may run next, the one comes first whose last compute loop came first.
-    Steps of an attention stay in the attention.
+    that may run next, the one comes first that is needed first: by its last compute
+    loop, or by a command that waits for it. So a kernel of the forward pass that
+    something of the backward pass has joined stays in the forward pass, and what
+    does not wait for it, such as gathers of later layers, stays behind it. Steps of an attention stay in the attention.
 
     `target` is `cpu` or `cuda`. Allocations have no offsets: that is an error.
 

@@ -15,6 +15,7 @@
 #include "Program/CommandUses.h"
 #include "Program/MemoryOrder.h"
 #include "Schedule.h"
+#include <numeric>
 #include <queue>
 
 using namespace mlir;
@@ -66,6 +67,7 @@ private:
                                    const ComputeLoop &computeLoop) const;
   void join(const Home &home, Operation *kernel, ComputeLoop *computeLoop);
   void waitFor(unsigned node, unsigned before);
+  std::vector<unsigned> neededAt() const;
   void grow(unsigned node);
   bool reaches(unsigned from, unsigned to) const;
 
@@ -315,23 +317,52 @@ void KernelGrouper::resume(tp::ResumeOp op) {
     resumed[memoryOf(buffer)] = *lastGate;
 }
 
+/// Per node the earliest last position of it and of all that wait for it,
+/// directly or through others. A kernel of the forward pass that something of
+/// the backward pass has joined is needed by the rest of the forward pass.
+std::vector<unsigned> KernelGrouper::neededAt() const {
+  std::vector<unsigned> byLast(nodes.size());
+  std::iota(byLast.begin(), byLast.end(), 0);
+  llvm::stable_sort(byLast, [&](unsigned a, unsigned b) {
+    return nodes[a].last < nodes[b].last;
+  });
+  std::vector<unsigned> needed(nodes.size(), 0);
+  for (unsigned earliest : byLast) {
+    SmallVector<unsigned> work = {earliest};
+    while (!work.empty()) {
+      unsigned node = work.pop_back_val();
+      if (needed[node] != 0)
+        continue;
+      needed[node] = nodes[earliest].last;
+      llvm::append_range(work, nodes[node].before);
+    }
+  }
+  return needed;
+}
+
 LogicalResult KernelGrouper::order(Block &block) {
-  // Of the nodes that may run next, the one whose last member is earliest.
+  // Of the nodes that may run next, the one that is needed earliest. What
+  // nothing needs yet, such as the gather of a later layer, does not run before
+  // it, because its memory would be taken from there on.
+  std::vector<unsigned> needed = neededAt();
   std::vector<unsigned> waiting;
-  using Entry = std::pair<unsigned, unsigned>;
+  using Entry = std::tuple<unsigned, unsigned, unsigned>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
+  auto makeReady = [&](unsigned number) {
+    ready.push({needed[number], nodes[number].last, number});
+  };
   for (auto [i, node] : llvm::enumerate(nodes)) {
     waiting.push_back(node.before.size());
     if (node.before.empty())
-      ready.push({node.last, i});
+      makeReady(i);
   }
   size_t ordered = 0;
   while (!ready.empty()) {
-    Node &node = nodes[ready.top().second];
+    Node &node = nodes[std::get<2>(ready.top())];
     ready.pop();
     for (unsigned next : node.after)
       if (--waiting[next] == 0)
-        ready.push({nodes[next].last, next});
+        makeReady(next);
     ++ordered;
     if (!node.commands.empty())
       grouped.groups.push_back(std::move(node));

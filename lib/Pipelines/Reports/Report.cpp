@@ -138,9 +138,13 @@ json::Object tp::makeReport(Attribute bindings,
   const rt::Manifest &manifest = compiled.manifest;
   bool areSeveral = manifest.entries.size() > 1;
   json::Object report, mesh;
-  for (const rt::MeshAxis &axis : manifest.mesh.axes)
+  json::Array axes;
+  for (const rt::MeshAxis &axis : manifest.mesh.axes) {
     mesh[axis.name] = axis.size;
+    axes.push_back(axis.name);
+  }
   report["mesh"] = std::move(mesh);
+  report["mesh_axes"] = std::move(axes);
   report["bindings"] =
       bindings ? withoutRepeats(*toJSON(bindings).getAsArray()) : json::Array();
 
@@ -266,8 +270,9 @@ template <typename Section, typename Row>
 void forEachRow(const json::Object &report, Section section, Row row) {
   section("mesh");
   row({"axis", "size"});
-  for (const auto &[axis, size] : *report.getObject("mesh"))
-    row({axis.str(), flat(&size)});
+  for (const json::Value &axis : *report.getArray("mesh_axes"))
+    row({flat(&axis),
+         flat(report.getObject("mesh")->get(*axis.getAsString()))});
   section("bindings");
   row({"entry", "module", "style", "value", "dims", "layout", "port", "axis",
        "status"});

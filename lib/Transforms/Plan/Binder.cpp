@@ -124,19 +124,22 @@ LogicalResult Binder::refuseUnknown(Operation *entry, StringRef pattern) {
   InFlightDiagnostic diag = entry->emitError()
                             << "no module or parameter matches '" << pattern
                             << "'";
-  if (!tree.namesAny())
-    diag.attachNote(function.getLoc())
-        << "the model names no modules: it has no '" << attr::modules
-        << "', no location of a module, and no parameter with a dot in its "
-           "name";
-  if (argumentNamed(pattern))
-    diag.attachNote() << "it is an argument: pin it by tp.argument \""
-                      << pattern << "\", in Python by 'argument " << pattern
-                      << "'";
   SmallVector<StringRef> parameters;
   for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i)
     if (argumentNames.kind(i) == "parameter")
       parameters.push_back(argumentNames.name(i));
+  if (!tree.namesAny())
+    diag.attachNote(function.getLoc())
+        << "the model names no modules: it has no '" << attr::modules
+        << "', no location of a module, and no parameter with a dot in its "
+           "name"
+        << (parameters.empty() ? "; no argument is a parameter, as those that "
+                                 "tp.export_jax takes as 'parameters=' are"
+                               : "");
+  if (argumentNamed(pattern))
+    diag.attachNote() << "it is an argument: pin it by tp.argument \""
+                      << pattern << "\", in Python by 'argument " << pattern
+                      << "'";
   for (const Suggestion &each : tree.nearest(pattern, parameters))
     diag.attachNote() << "did you mean '" << each.name << "'? (" << each.matches
                       << (each.matches == 1 ? " match)" : " matches)");

@@ -8,13 +8,13 @@
 #include "CauseTracker.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/IR/CauseAttributes.h"
 #include "tp/IR/ElementBytes.h"
 #include "tp/IR/LayoutEncoding.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
 #include "tp/Interfaces/ReplicatedRule.h"
-#include "tp/IR/CauseAttributes.h"
 #include "tp/Sharding/RedistributionPath.h"
 #include "tp/Transforms/Redistribute/RedistributePasses.h"
 #include "tp/Transforms/Redistribute/VerifyMaterialized.h"
@@ -156,10 +156,12 @@ private:
         func.getContext(), func.getBody().getArgumentTypes(), results));
   }
 
-  /// `value` in `layout`, made just before `user` if it does not exist yet.
-  /// Uses are satisfied in program order, so what exists dominates `user`. What
-  /// is not the whole value comes from it where `needsWhole` says that it will
-  /// exist.
+  /// `value` in `layout`, made if it does not exist yet: just before `user`,
+  /// but a reduction right behind the op that made the partial value, so that
+  /// no rank holds all of it until it is used, and ops between the two can hide
+  /// the messages. Uses are satisfied in program order, so what exists
+  /// dominates `user`. What is not the whole value comes from it where
+  /// `needsWhole` says that it will exist.
   Value inLayout(Value value, LayoutAttr layout, Operation *user,
                  bool needsWhole) {
     LayoutAttr current = LayoutAttr::of(value.getType());
@@ -174,6 +176,10 @@ private:
     else if (current.hasPartial() && reduced.contains(value))
       source = reduced.lookup(value);
     OpBuilder builder(user);
+    Operation *maker = source.getDefiningOp();
+    if (maker && LayoutAttr::of(source.getType()).hasPartial() &&
+        !layout.hasPartial())
+      builder.setInsertionPointAfter(maker);
     auto type = cast<RankedTensorType>(value.getType());
     Value change = RedistributeOp::create(builder, locationOf(value, user),
                                           layout.attachTo(type), source);

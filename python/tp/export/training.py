@@ -32,6 +32,9 @@ def export_step(module: Any, loss: Callable[..., Any], optimizer: Any, batch: An
     if not callable(loss):
         raise ExportError("loss: expected a function of the module's output and the target, got "
                           f"{type(loss).__name__}")
+    if isinstance(loss, type):
+        raise ExportError("loss: expected a function of the module's output and the target, got the "
+                          f"class {loss.__name__}: write {loss.__name__}()")
     check_tensors(target)
     args, kwargs, target = distinct((args, kwargs, target))
     made = make_optimizer(optimizer, module)

@@ -34,6 +34,13 @@ _INSTEAD_OF_OPS = {
     "stablehlo.select_and_scatter": "write the windows as slices of a padded array",
     "stablehlo.rng_bit_generator": "draw random numbers outside of the function, and pass them as "
                                    "an argument",
+    "sdy.sharding_constraint": "leave with_sharding_constraint out, and write an entry of the plan "
+                               "for the module or the argument",
+    **dict.fromkeys(("stablehlo.all_reduce", "stablehlo.all_gather", "stablehlo.reduce_scatter",
+                     "stablehlo.all_to_all", "stablehlo.collective_permute",
+                     "stablehlo.collective_broadcast", "stablehlo.partition_id",
+                     "stablehlo.replica_id"),
+                    "write the function for one device: tp inserts the collectives of the plan"),
 }
 
 

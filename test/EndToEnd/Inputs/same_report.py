@@ -47,7 +47,7 @@ def main(name):
             "collectives": [{key: value for key, value in row.items() if key != "cause"}
                             for row in report["collectives"]],
             "memory per rank, in bytes": [report["memory"]],
-            "mesh": [dict(axis=axis, size=size) for axis, size in report["mesh"].items()],
+            "mesh": [dict(axis=axis, size=report["mesh"][axis]) for axis in report["mesh_axes"]],
             "cost of a step by the model, in microseconds": [report["cost"]]}
     if "unnamed" in report:
         data["weights that no plan entry names, whole on every rank"] = report["unnamed"]

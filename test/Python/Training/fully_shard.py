@@ -41,8 +41,34 @@ def check(model: tp.Model, case: Case, data: list[Any], name: str, plan: Any,
               f"{sorted(sharded.items())}, {sorted(rows.items())}", flush=True)
 
 
+class Layer(torch.nn.Module):
+    """Two products of 256 x 1024, too large for a bucket."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = torch.nn.LayerNorm(256)
+        self.up = torch.nn.Linear(256, 1024)
+        self.down = torch.nn.Linear(1024, 256)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.down(torch.relu(self.up(self.norm(x))))
+
+
+def check_memory() -> None:
+    """A rank holds one layer whole at a time, a gradient of it, and shards of all gradients."""
+    module = torch.nn.Sequential(*(Layer() for _ in range(6)))
+    x = torch.randn(64, 256)
+    model = tp.export_training(module, torch.nn.functional.mse_loss, torch.optim.SGD, (x, x))
+    size = sum(p.numel() * p.element_size() for p in module.parameters())
+    for name, plan in {"fsdp": {"?": FullyShard()}, "kept": {"?": FullyShard(keep=True)}}.items():
+        with tp.compile(model, plan=plan, mesh={"dp": 4}) as step:
+            arena = step.memory["arena"]
+            print(f"{name} holds {'little' if arena < size / 4 + size / 6 * 2 else 'much'}")
+
+
 def main() -> None:
     torch.manual_seed(0)
+    check_memory()
     case = Case(Decoder(), language_loss, ADAMW, TITAN, batch)
     data = [batch() for _ in range(STEPS)]
     model = tp.export_training(case.module, case.loss, case.optimizer, data[0])

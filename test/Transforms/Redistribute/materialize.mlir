@@ -55,6 +55,26 @@ module attributes {tp.mesh = #mesh} {
     return %p, %p : tensor<16x8xf32>, tensor<16x8xf32>
   }
 
+  // A sum is reduced where it is made, not where it is used: no rank holds all of it
+  // until then.
+  // CHECK-LABEL: func.func @reduced_where_made(
+  // CHECK: %[[P:.*]] = linalg.matmul
+  // CHECK-NEXT: %[[SUM:.*]] = tp.redistribute %[[P]] {{.*}} to tensor<16x8xf32, #tp.layout<#mesh, [shard<0>]>>
+  // CHECK: %[[OTHER:.*]] = linalg.exp
+  // CHECK: linalg.exp {{.*}} ins(%[[SUM]] :
+  func.func @reduced_where_made(%h: tensor<16x32xf32> {tp.layout = #S1}, %w: tensor<32x8xf32> {tp.layout = #S0})
+      -> (tensor<16x32xf32> {tp.layout = #S1}, tensor<16x8xf32> {tp.layout = #S0}) {
+    %zero = arith.constant 0.0 : f32
+    %e2 = tensor.empty() {tp.strategy = #free, tp.result_layouts = [#P]} : tensor<16x8xf32>
+    %f2 = linalg.fill {tp.strategy = #free, tp.result_layouts = [#P]} ins(%zero : f32) outs(%e2 : tensor<16x8xf32>) -> tensor<16x8xf32>
+    %p = linalg.matmul {tp.strategy = #split2, tp.result_layouts = [#P]} ins(%h, %w : tensor<16x32xf32>, tensor<32x8xf32>) outs(%f2 : tensor<16x8xf32>) -> tensor<16x8xf32>
+    %e1 = tensor.empty() {tp.strategy = #split1, tp.result_layouts = [#S1]} : tensor<16x32xf32>
+    %o = linalg.exp {tp.strategy = #split1, tp.result_layouts = [#S1]} ins(%h : tensor<16x32xf32>) outs(%e1 : tensor<16x32xf32>) -> tensor<16x32xf32>
+    %e0 = tensor.empty() {tp.strategy = #split0, tp.result_layouts = [#S0]} : tensor<16x8xf32>
+    %u = linalg.exp {tp.strategy = #split0, tp.result_layouts = [#S0]} ins(%p : tensor<16x8xf32>) outs(%e0 : tensor<16x8xf32>) -> tensor<16x8xf32>
+    return %o, %u : tensor<16x32xf32>, tensor<16x8xf32>
+  }
+
   // Gathered for a pin, and only cut again: nothing is sent.
   // CHECK-LABEL: func.func @gathered_and_cut(
   // CHECK-NOT: tp.redistribute

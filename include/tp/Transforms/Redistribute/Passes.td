@@ -16,8 +16,10 @@ def Materialize : Pass<"tp-materialize", "::mlir::ModuleOp"> {
     Reads the attributes that `tp-propagate` left. In one step every tensor type
     gets its layout as its encoding. Wherever a use needs a layout that the value
     does not have, the pass inserts a `tp.redistribute`, which all uses of the
-    value that need this layout share. If the replicated value is needed too,
-    shards are cut from it.
+    value that need this layout share: before the first of them, or, if the value
+    is partial and the layout is not, right behind the op that makes the value.
+    So no rank holds a whole gradient until its shard is used. If the replicated
+    value is needed too, shards are cut from it.
 
     The pass leaves out a layout that a pin asks for but that no op uses before
     the next redistribution. So a gather and the slice that undoes it disappear,

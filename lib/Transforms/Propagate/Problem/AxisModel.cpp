@@ -33,7 +33,8 @@ AxisModelBuilder::AxisModelBuilder(const AssignmentGraph &graph,
                                    ArrayRef<bool> relaxed)
     : graph(graph), partNumber(partNumber), part(graph.parts[partNumber]),
       decided(decided), options(options), relaxed(relaxed),
-      makers(makersOf(graph)), partialKinds(graph.values.size(), 0),
+      makers(makersOf(graph)), ofData(dataFactors(graph, partNumber)),
+      partialKinds(graph.values.size(), 0),
       pendingKinds(graph.values.size(), 0) {
   model.problem.costs.ranks = part.size;
   model.problem.costs.machine =
@@ -169,19 +170,6 @@ static NumberClass numbersOf(const AssignmentGraph &graph, const Node &node) {
   return found.value_or(NumberClass::F32);
 }
 
-bool propagate::isDataParallel(const AssignmentGraph &graph, unsigned part) {
-  bool found = false;
-  for (const Node &node : graph.nodes) {
-    const std::optional<Pin> &pin = node.pins[part];
-    if (node.kind != Node::Kind::Argument || !pin || !pin->placement.isShard())
-      continue;
-    if (graph.isWeight[node.results.front()])
-      return false;
-    found |= node.isUserInput;
-  }
-  return found;
-}
-
 Cost AxisModelBuilder::costOf(unsigned number, const Choice &choice) const {
   std::optional<Placements> placements = placementsOf(number, choice);
   return placements ? costOf(number, choice, *placements) : Cost();
@@ -221,8 +209,14 @@ Cost AxisModelBuilder::costOf(unsigned number, const Choice &choice,
     touch(value, placement);
   for (auto [value, placement] : llvm::zip(node.results, placements.results))
     touch(value, placement);
-  return model.problem.costs.compute(work, touched, numbersOf(graph, node))
-      .times(graph.callsOf(node));
+  NumberClass numbers = numbersOf(graph, node);
+  Cost cost = model.problem.costs.compute(work, touched, numbers);
+  bool isDivided = choice.kind == ChoiceKind::Split &&
+                   llvm::is_contained(ofData[number], choice.factor);
+  // What computes indices and masks is little work.
+  if (!ofData[number].empty() && !isDivided && numbers != NumberClass::Integer)
+    cost.primary = saturatingAdd(cost.primary, repeatedWorkPenalty);
+  return cost.times(graph.callsOf(node));
 }
 
 bool propagate::isAutoAxis(const AssignmentGraph &graph, unsigned axis) {

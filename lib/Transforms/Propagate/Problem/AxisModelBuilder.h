@@ -9,6 +9,7 @@
 #define TP_LIB_TRANSFORMS_PROPAGATE_PROBLEM_AXISMODELBUILDER_H
 
 #include "AxisModel.h"
+#include "DataParallelism.h"
 #include <map>
 
 namespace tp::propagate {
@@ -23,13 +24,6 @@ inline Kinds bit(ReductionKind kind) {
 /// activations are cheaper.
 inline constexpr int64_t weightPenalty = 1000;
 
-/// On an axis that nothing but data is split over (data parallelism) ranks keep
-/// their part of the data and reduce the gradients: a collective that moves
-/// data costs more than the gradients of any model.
-inline constexpr int64_t dataMovementPenalty = int64_t(1) << 42;
-
-/// Whether a plan shards user inputs on the part, and no parameter or buffer.
-bool isDataParallel(const AssignmentGraph &graph, unsigned part);
 /// The plan of the axis leaves layouts to tp.
 bool isAutoAxis(const AssignmentGraph &graph, unsigned axis);
 
@@ -123,6 +117,8 @@ private:
   std::vector<std::pair<unsigned, unsigned>> makers;
   /// By value: the result of `bytesOf`.
   std::vector<int64_t> bytes;
+  /// By node: the result of `dataFactors`.
+  std::vector<FactorNumbers> ofData;
   /// Kinds a value can be partial of without having been made so from a
   /// replicated one, and those in which it can be pending.
   std::vector<Kinds> partialKinds, pendingKinds;
