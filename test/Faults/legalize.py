@@ -11,6 +11,14 @@ FAULTS = {
     "lib/Transforms/Legalize/IndexRanges.cpp": [
         ("a loop reaches its extent",
          "return IndexRange{0, «extent - 1»};", "extent", LEGALIZE),
+        ("a clamp to one side is one to both",
+         "return combine(«a.value_or(all)», b.value_or(all));", "a.value_or(*b)", LEGALIZE),
+    ],
+    "lib/Transforms/Legalize/TensorOps.cpp": [
+        ("what may be one behind the end is inside",
+         "range && range->least >= 0 && «range->most < end»)", "range->most <= end", LEGALIZE),
+        ("a slice of all of a dimension begins anywhere",
+         "if («end == 1 && isa<Value>(offset)»)", "false", LEGALIZE),
     ],
     "lib/Transforms/Legalize/Control/InactiveBranches.cpp": [
         ("a place outside is read in a side that is not taken",

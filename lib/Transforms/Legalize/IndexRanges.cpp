@@ -52,6 +52,14 @@ static std::optional<IndexRange> multiplied(IndexRange a, IndexRange b) {
   return IndexRange{*llvm::min_element(products), *llvm::max_element(products)};
 }
 
+static IndexRange larger(IndexRange a, IndexRange b) {
+  return {std::max(a.least, b.least), std::max(a.most, b.most)};
+}
+
+static IndexRange smaller(IndexRange a, IndexRange b) {
+  return {std::min(a.least, b.least), std::min(a.most, b.most)};
+}
+
 /// The range if numbers of `type` hold it: what is outside wraps.
 static std::optional<IndexRange> within(std::optional<IndexRange> range,
                                         Type type) {
@@ -60,6 +68,12 @@ static std::optional<IndexRange> within(std::optional<IndexRange> range,
       !llvm::isIntN(width, range->most))
     return std::nullopt;
   return range;
+}
+
+/// All numbers of the type, whose width is at most 64.
+static IndexRange allOf(Type type) {
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  return {llvm::minIntN(width), llvm::maxIntN(width)};
 }
 
 std::optional<IndexRange> legalize::indexRange(Value value) {
@@ -78,6 +92,15 @@ std::optional<IndexRange> legalize::indexRange(Value value) {
     std::optional<IndexRange> b = indexRange(op->getOperand(1));
     return a && b ? within(combine(*a, *b), value.getType()) : std::nullopt;
   };
+  auto clamped = [&](Operation *op, auto combine) -> std::optional<IndexRange> {
+    std::optional<IndexRange> a = indexRange(op->getOperand(0));
+    std::optional<IndexRange> b = indexRange(op->getOperand(1));
+    Type type = value.getType();
+    if ((!a && !b) || (!type.isIndex() && type.getIntOrFloatBitWidth() > 64))
+      return std::nullopt;
+    IndexRange all = allOf(type);
+    return combine(a.value_or(all), b.value_or(all));
+  };
   return llvm::TypeSwitch<Operation *, std::optional<IndexRange>>(
              value.getDefiningOp())
       .Case([&](linalg::IndexOp op) {
@@ -95,6 +118,9 @@ std::optional<IndexRange> legalize::indexRange(Value value) {
         });
       })
       .Case([&](arith::MulIOp op) { return both(op, multiplied); })
+      // One side alone bounds what is clamped.
+      .Case([&](arith::MaxSIOp op) { return clamped(op, larger); })
+      .Case([&](arith::MinSIOp op) { return clamped(op, smaller); })
       .Default([](Operation *) { return std::nullopt; });
 }
 

@@ -109,6 +109,10 @@ static void checkPlace(Operation *op, OpFoldResult place, int64_t end,
   auto value = dyn_cast<Value>(place);
   if (!value || getConstantIntValue(place))
     return;
+  // As JAX clamps it.
+  if (std::optional<legalize::IndexRange> range = legalize::indexRange(value);
+      range && range->least >= 0 && range->most < end)
+    return;
   // Below zero is beyond the end of unsigned numbers.
   Value bound = arith::ConstantIndexOp::create(builder, op->getLoc(), end);
   Value inside = arith::CmpIOp::create(builder, op->getLoc(),
@@ -118,15 +122,26 @@ static void checkPlace(Operation *op, OpFoldResult place, int64_t end,
       (op->getName().getStringRef() + " reaches outside the tensor").str());
 }
 
+/// Checks the offsets of a slice. Where 0 alone passes, as along a dimension
+/// that the slice has all of, it becomes the offset: such a dimension may be
+/// sharded.
 template <typename SliceOp>
 static void checkSlice(SliceOp op, RankedTensorType whole, OpBuilder &builder) {
-  for (auto [dim, offset] : llvm::enumerate(op.getMixedOffsets()))
+  SmallVector<OpFoldResult> offsets = op.getMixedOffsets();
+  for (auto [dim, offset] : llvm::enumerate(offsets))
     if (int64_t size = op.getStaticSizes()[dim]; size > 0) {
       // No offset passes where a slice of this extent fits nowhere.
       int64_t most = whole.getDimSize(dim);
       __int128 end = most - __int128(size - 1) * op.getStaticStrides()[dim];
       checkPlace(op, offset, std::clamp<__int128>(end, 0, most), builder);
+      if (end == 1 && isa<Value>(offset))
+        offset = builder.getIndexAttr(0);
     }
+  SmallVector<Value> dynamic;
+  SmallVector<int64_t> fixed;
+  dispatchIndexOpFoldResults(offsets, dynamic, fixed);
+  op.getOffsetsMutable().assign(dynamic);
+  op.setStaticOffsets(fixed);
 }
 
 template <typename ElementOp>

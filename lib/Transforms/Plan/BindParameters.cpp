@@ -205,9 +205,7 @@ LogicalResult Binder::refuseStacked(Item &item, const ParameterUse &use) {
                             << item.entry.getStyle()
                             << " is for the weight of one module";
   if (std::optional<unsigned> dim = shardedDim(use, colwise))
-    diag << ": write " << argumentEntry(name, *dim)
-         << " instead, in Python {'argument " << name << "': tp.Shard(" << *dim
-         << ")}";
+    diag << ": write " << argumentEntry(name, *dim) << " instead";
   return diag;
 }
 

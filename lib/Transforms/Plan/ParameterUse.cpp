@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ParameterUse.h"
+#include "Parameters/ParameterView.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tp/IR/TP.h"
@@ -13,117 +14,6 @@
 
 using namespace mlir;
 using namespace tp;
-
-namespace {
-/// A value that is a view of a parameter, and the parameter's dimension that
-/// each of its dimensions is (part of); -1: none. `stackedDim`: the dimension
-/// of the parameter along which the value is one slice.
-struct ParameterView {
-  Value value;
-  SmallVector<int64_t> dims;
-  std::optional<unsigned> stackedDim = std::nullopt;
-};
-} // namespace
-
-/// The input of a generic that only casts, broadcasts or permutes it.
-static OpOperand *copiedInput(linalg::LinalgOp op) {
-  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
-      op.getNumParallelLoops() != op.getNumLoops() ||
-      !op.getBlock()->mightHaveTerminator())
-    return nullptr;
-  OpOperand *input = op.getDpsInputOperand(0);
-  if (!isa<RankedTensorType>(input->get().getType()) ||
-      !op.getMatchingIndexingMap(input).isProjectedPermutation(
-          /*allowZeroInResults=*/true))
-    return nullptr;
-  Value yielded = op.getBlock()->getTerminator()->getOperand(0);
-  while (Operation *cast = yielded.getDefiningOp()) {
-    if (!isa<arith::ExtFOp, arith::TruncFOp>(cast))
-      return nullptr;
-    yielded = cast->getOperand(0);
-  }
-  return yielded == op.getMatchingBlockArgument(input) ? input : nullptr;
-}
-
-Value tp::viewSource(Operation *op) {
-  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
-          ConstrainOp>(op))
-    return op->getOperand(0);
-  if (auto transpose = dyn_cast<linalg::TransposeOp>(op))
-    return transpose.getInput();
-  return {};
-}
-
-/// `view` seen through a slice that has one of many along a dimension, and all
-/// along the others. A row of a matrix is no weight of a layer.
-static std::optional<ParameterView> followSlice(const ParameterView &view,
-                                                tensor::ExtractSliceOp slice) {
-  if (view.stackedDim || slice.getSourceType().getRank() < 3)
-    return std::nullopt;
-  ParameterView next{slice.getResult(), {}};
-  llvm::SmallBitVector dropped = slice.getDroppedDims();
-  for (int64_t dim = 0; dim < slice.getSourceType().getRank(); ++dim) {
-    bool isWhole =
-        slice.getStaticSizes()[dim] == slice.getSourceType().getDimSize(dim);
-    if (!isWhole) {
-      if (slice.getStaticSizes()[dim] != 1 || view.dims[dim] < 0 ||
-          next.stackedDim)
-        return std::nullopt;
-      next.stackedDim = view.dims[dim];
-    }
-    if (!dropped[dim])
-      next.dims.push_back(isWhole ? view.dims[dim] : -1);
-  }
-  return next;
-}
-
-/// `view` seen through `op`, or nothing where `op` is not a view of it.
-static std::optional<ParameterView> follow(const ParameterView &view,
-                                           Operation *op) {
-  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-    return followSlice(view, slice);
-  ParameterView next;
-  next.stackedDim = view.stackedDim;
-  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
-    next.value = expand.getResult();
-    next.dims.resize(expand.getResultType().getRank(), -1);
-    for (auto [i, group] : llvm::enumerate(expand.getReassociationIndices()))
-      for (int64_t dim : group)
-        next.dims[dim] = view.dims[i];
-    return next;
-  }
-  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
-    next.value = collapse.getResult();
-    for (ArrayRef<int64_t> group : collapse.getReassociationIndices()) {
-      int64_t &dim = next.dims.emplace_back(-1);
-      for (int64_t source : group) {
-        if (collapse.getSrcType().getDimSize(source) == 1)
-          continue;
-        if (dim != -1 && dim != view.dims[source])
-          return std::nullopt;
-        dim = view.dims[source];
-      }
-    }
-    return next;
-  }
-  if (isa<tensor::CastOp, ConstrainOp>(op)) {
-    next.value = op->getResult(0);
-    next.dims = view.dims;
-    return next;
-  }
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  OpOperand *input = linalgOp ? copiedInput(linalgOp) : nullptr;
-  if (!input || input->get() != view.value)
-    return std::nullopt;
-  AffineMap from = linalgOp.getMatchingIndexingMap(input);
-  AffineMap to = linalgOp.getMatchingIndexingMap(linalgOp.getDpsInitOperand(0));
-  next.value = op->getResult(0);
-  for (AffineExpr loop : to.getResults()) {
-    std::optional<unsigned> dim = from.getResultPosition(loop);
-    next.dims.push_back(dim ? view.dims[*dim] : -1);
-  }
-  return next;
-}
 
 /// The sizes that a reshape next to the op gives dimension `dim` of `value`.
 static SmallVector<int64_t> finerSizes(Value value, int64_t dim) {
@@ -423,6 +313,9 @@ std::vector<ParameterUse> tp::parameterUses(func::FuncOp function,
             worklist.push_back(std::move(*next));
           continue;
         }
+        // Some of many, at once: part of a packed weight.
+        if (view.partOf && view.partOf != view.stackedDim)
+          continue;
         use->parameter = argument;
         use->stackedDim = view.stackedDim;
         if (!use->isGather) {

@@ -153,6 +153,45 @@ func.func @runtime_offset(%x: tensor<6x12xf32>, %n: index) -> tensor<6x5xf32> {
 
 // -----
 
+// What is clamped, as JAX does, cannot be outside. A slice that has all of a
+// dimension begins at 0, which needs no clamping to be known.
+
+// CHECK-LABEL: func.func @clamped_offsets
+// CHECK-NOT:     cf.assert
+// CHECK:         %[[AT:.*]] = arith.minsi
+// CHECK-NOT:     cf.assert
+// CHECK:         tensor.extract_slice %arg0[%[[AT]], 0] [1, 12] [1, 1]
+// CHECK-NOT:     cf.assert
+// CHECK:         return
+func.func @clamped_offsets(%x: tensor<6x12xf32>, %n: index, %m: index) -> tensor<1x12xf32> {
+  %zero = arith.constant 0 : index
+  %last = arith.constant 5 : index
+  %1 = arith.maxsi %n, %zero : index
+  %2 = arith.minsi %1, %last : index
+  %3 = arith.minsi %m, %zero : index
+  %4 = arith.maxsi %3, %zero : index
+  %0 = tensor.extract_slice %x[%2, %4] [1, 12] [1, 1] : tensor<6x12xf32> to tensor<1x12xf32>
+  return %0 : tensor<1x12xf32>
+}
+
+// -----
+
+// Clamped to one row too many, and from one side alone: checked.
+
+// CHECK-LABEL: func.func @clamped_beyond
+// CHECK-COUNT-2: cf.assert %{{.*}}, "tensor.extract_slice reaches outside the tensor"
+func.func @clamped_beyond(%x: tensor<6x12xf32>, %n: index, %m: index) -> tensor<1x4xf32> {
+  %zero = arith.constant 0 : index
+  %end = arith.constant 6 : index
+  %1 = arith.maxsi %n, %zero : index
+  %2 = arith.minsi %1, %end : index
+  %3 = arith.maxsi %m, %zero : index
+  %0 = tensor.extract_slice %x[%2, %3] [1, 4] [1, 1] : tensor<6x12xf32> to tensor<1x4xf32>
+  return %0 : tensor<1x4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @gather
 // CHECK:         linalg.generic
 // CHECK-SAME:      iterator_types = ["parallel", "parallel"]

@@ -134,3 +134,32 @@ func.func @stay(%x: tensor<4xf32>, %n: index, %is: i1) -> tensor<4xf32> {
   }
   return %k : tensor<4xf32>
 }
+
+// -----
+
+// Part of an argument, and an argument in another shape, is each part's own: an iteration reads the
+// weight, not a copy that is carried. What is computed of it is carried.
+
+// CHECK-LABEL: func.func @first_layers(
+// CHECK-LABEL: func.func @first_layers.part1(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<24x4xf32>
+// CHECK: %[[FIRST:.*]] = tensor.extract_slice %[[W]][0, 0] [20, 4] [1, 1]
+// CHECK: %[[GROUPS:.*]] = tensor.expand_shape %[[FIRST]]
+// CHECK: tensor.extract_slice %[[GROUPS]][%{{.*}}, 0, 0] [1, 1, 4]
+func.func @first_layers(%w: tensor<24x4xf32> {tp.name = "w", tp.kind = "parameter"}, %x: tensor<4xf32>)
+    -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c20 = arith.constant 20 : index
+  %first = tensor.extract_slice %w[0, 0] [20, 4] [1, 1] : tensor<24x4xf32> to tensor<20x4xf32>
+  %groups = tensor.expand_shape %first [[0, 1], [2]] output_shape [20, 1, 4] : tensor<20x4xf32> into tensor<20x1x4xf32>
+  %twice = arith.addf %first, %first : tensor<20x4xf32>
+  %y = scf.for %i = %c0 to %c20 step %c1 iter_args(%a = %x) -> tensor<4xf32> {
+    %row = tensor.extract_slice %groups[%i, 0, 0] [1, 1, 4] [1, 1, 1] : tensor<20x1x4xf32> to tensor<4xf32>
+    %other = tensor.extract_slice %twice[%i, 0] [1, 4] [1, 1] : tensor<20x4xf32> to tensor<4xf32>
+    %sum = arith.addf %a, %row : tensor<4xf32>
+    %more = arith.addf %sum, %other : tensor<4xf32>
+    scf.yield %more : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}

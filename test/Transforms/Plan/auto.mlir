@@ -32,10 +32,15 @@
 // WHOLE-SAME: tp.kind = "parameter", tp.name = "norm.weight", tp.pin = {tp = "any"}
 // WHOLE-SAME: tp.kind = "new_parameter", tp.name = "up.weight", tp.pin = {tp = #tp.placement<replicate>}
 
-// Weights that are stacked over layers are weights; part of a matrix is none, and no row of one.
+// Weights that are stacked over layers are weights, also of the first layers alone and of groups of
+// layers; part of a matrix is none, and no row of one, and no part of several matrices at once.
 // STACKED: tp.name = "up.kernel", tp.pin = {tp = "sharded"}
 // STACKED-SAME: tp.name = "part", tp.pin = {tp = "any"}
 // STACKED-SAME: tp.name = "rows", tp.pin = {tp = "any"}
+// STACKED: @others(
+// STACKED-SAME: tp.name = "first.kernel", tp.pin = {tp = "sharded"}
+// STACKED-SAME: tp.name = "groups.kernel", tp.pin = {tp = "sharded"}
+// STACKED-SAME: tp.name = "packed.kernel", tp.pin = {tp = "any"}
 
 // NO-MESH: --mesh:1:1: error: plan 'auto' needs the mesh, expected axis=size with a size of at least 1, got ''
 
@@ -64,6 +69,18 @@ func.func @main(%w: tensor<3x8x6xf32> {tp.name = "up.kernel", tp.kind = "paramet
   %row = tensor.extract_slice %r[1, 0] [1, 8] [1, 1] : tensor<3x8xf32> to tensor<8xf32>
   %v = linalg.matvec ins(%x, %row : tensor<4x8xf32>, tensor<8xf32>) outs(%j : tensor<4xf32>) -> tensor<4xf32>
   return %z, %v : tensor<4x6xf32>, tensor<4xf32>
+}
+func.func @others(%w: tensor<3x8x6xf32> {tp.name = "first.kernel", tp.kind = "parameter"}, %g: tensor<4x8x6xf32> {tp.name = "groups.kernel", tp.kind = "parameter"}, %p: tensor<3x8x6xf32> {tp.name = "packed.kernel", tp.kind = "parameter"}, %x: tensor<4x8xf32>, %b: tensor<2x4x8xf32>, %i: tensor<4x6xf32>, %j: tensor<2x4x6xf32>) -> (tensor<4x6xf32>, tensor<2x4x6xf32>) {
+  %first = tensor.extract_slice %w[0, 0, 0] [2, 8, 6] [1, 1, 1] : tensor<3x8x6xf32> to tensor<2x8x6xf32>
+  %s = tensor.extract_slice %first[1, 0, 0] [1, 8, 6] [1, 1, 1] : tensor<2x8x6xf32> to tensor<8x6xf32>
+  %groups = tensor.expand_shape %g [[0, 1], [2], [3]] output_shape [2, 2, 8, 6] : tensor<4x8x6xf32> into tensor<2x2x8x6xf32>
+  %group = tensor.extract_slice %groups[1, 0, 0, 0] [1, 2, 8, 6] [1, 1, 1, 1] : tensor<2x2x8x6xf32> to tensor<2x8x6xf32>
+  %t = tensor.extract_slice %group[1, 0, 0] [1, 8, 6] [1, 1, 1] : tensor<2x8x6xf32> to tensor<8x6xf32>
+  %two = tensor.extract_slice %p[0, 0, 0] [2, 8, 6] [1, 1, 1] : tensor<3x8x6xf32> to tensor<2x8x6xf32>
+  %y = linalg.matmul ins(%x, %s : tensor<4x8xf32>, tensor<8x6xf32>) outs(%i : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %z = linalg.matmul ins(%x, %t : tensor<4x8xf32>, tensor<8x6xf32>) outs(%y : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %v = linalg.batch_matmul ins(%b, %two : tensor<2x4x8xf32>, tensor<2x8x6xf32>) outs(%j : tensor<2x4x6xf32>) -> tensor<2x4x6xf32>
+  return %z, %v : tensor<4x6xf32>, tensor<2x4x6xf32>
 }
 //--- step.mlir
 func.func @main(%x: tensor<2x4xf32> {tp.name = "x"}, %w: tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "parameter"}, %m: tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "opt_exp_avg"}, %step: tensor<f32> {tp.name = "step", tp.kind = "opt_step"}, %n: tensor<4xf32> {tp.name = "norm.weight", tp.kind = "parameter"}) -> (tensor<2x8xf32>, tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "new_parameter"}, tensor<8x4xf32> {tp.name = "up.weight", tp.kind = "new_exp_avg"}, tensor<f32> {tp.name = "step", tp.kind = "new_step"}, tensor<4xf32> {tp.name = "norm.weight", tp.kind = "new_parameter"}) {

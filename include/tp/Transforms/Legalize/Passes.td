@@ -24,7 +24,8 @@ def OutlineLoops : Pass<"tp-outline-loops", "::mlir::ModuleOp"> {
     which results update (`tp.updates`): the number of the iteration, what the loop
     carries, and every value that a later part uses. Entry and parts share all of
     them, so that what one part leaves, the next one finds. Constants are computed
-    where they are needed.
+    where they are needed, and so are fixed parts of arguments and arguments in
+    another shape: an iteration that reads a layer's weight reads the parameter.
 
     Calls are inlined first. A loop inside of another op, of other bounds, or whose
     values have types that no argument has, stays; `tp-legalize` unrolls it.
@@ -106,7 +107,8 @@ def Legalize : Pass<"tp-legalize", "::mlir::ModuleOp"> {
     - Flags that only permit other results (`fastmath`, `overflow`, `exact`) are
       removed.
     - Slices at positions known only at run time get an assertion that they are
-      inside.
+      inside, unless the position is clamped to that. A slice that has all of a
+      dimension begins at 0 there.
 
     Unknown ops stay; `tp-verify-legal` names them.
 

@@ -56,10 +56,22 @@ static int64_t opsOf(scf::ForOp loop) {
   return ops;
 }
 
+/// Whether the op's result is a fixed part of an argument, or another shape.
+static bool isViewOfArgument(Operation *op) {
+  auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+  bool isFixed = slice && slice.getOffsets().empty() &&
+                 slice.getSizes().empty() && slice.getStrides().empty();
+  if (!isFixed && !isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return false;
+  Operation *source = op->getOperand(0).getDefiningOp();
+  return op->getNumOperands() == 1 && (!source || isViewOfArgument(source));
+}
+
 /// Whether every part may compute the op's results by itself: they are
-/// constants, or memory without contents.
+/// constants, memory without contents, or views of arguments.
 static bool isFree(Operation *op) {
-  if (op->hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp>(op))
+  if (op->hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp>(op) ||
+      isViewOfArgument(op))
     return true;
   return isa_and_present<linalg::FillOp>(op) &&
          llvm::all_of(op->getOperands(), [](Value operand) {
@@ -240,7 +252,8 @@ void EntryCutter::mapOuter(unsigned number, func::FuncOp part,
     if (mapping.contains(op->getResult(0)))
       return;
     for (Value operand : op->getOperands())
-      copy(operand.getDefiningOp());
+      if (Operation *made = operand.getDefiningOp())
+        copy(made);
     builder.clone(*op, mapping);
   };
   forEachUse(number, [&](OpOperand &use) {
@@ -380,8 +393,8 @@ void EntryCutter::cut(int64_t limit) {
 /// No host could set an argument of the model that is taken for a carried one.
 static LogicalResult checkKinds(func::FuncOp entry) {
   for (BlockArgument argument : entry.getArguments()) {
-    auto kind = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                   attr::kind);
+    auto kind =
+        entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), attr::kind);
     if (kind && kind.getValue() == attr::carriedKind)
       return emitError(argument.getLoc())
              << "argument #" << argument.getArgNumber() << " has the kind '"

@@ -55,8 +55,7 @@ FailureOr<unsigned> Binder::namedDim(Item &item, unsigned number) {
                  item.entry.getStyle() + " shards")
                     .str())
       << ": write " << argumentEntry(item.module, rank - 1)
-      << " with the dimension to shard, in Python {'argument " << item.module
-      << "': tp.Shard(" << rank - 1 << ")}";
+      << " with the dimension to shard";
   if (use)
     diag.attachNote(use->op->getLoc()) << "it is read here";
   return diag;

@@ -1,0 +1,37 @@
+//===- ParameterView.h - what is read of a parameter ------------*- C++ -*-===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TP_LIB_TRANSFORMS_PLAN_PARAMETERS_PARAMETERVIEW_H
+#define TP_LIB_TRANSFORMS_PLAN_PARAMETERS_PARAMETERVIEW_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace tp {
+
+/// A value that is a view of a parameter, and the parameter's dimension that
+/// each of its dimensions is (part of); -1: none.
+struct ParameterView {
+  mlir::Value value;
+  llvm::SmallVector<int64_t> dims;
+  /// The dimension of the parameter along which the value is one slice.
+  std::optional<unsigned> stackedDim = std::nullopt;
+  /// The dimension of the parameter along which the value is some of many, as
+  /// the first layers of a stack. What reads the weight of one of them has the
+  /// same `stackedDim`.
+  std::optional<unsigned> partOf = std::nullopt;
+};
+
+/// `view` seen through `op`, or nothing where `op` is not a view of it.
+std::optional<ParameterView> follow(const ParameterView &view,
+                                    mlir::Operation *op);
+
+/// The input of a generic that only casts, broadcasts or permutes it.
+mlir::OpOperand *copiedInput(mlir::linalg::LinalgOp op);
+
+} // namespace tp
+
+#endif // TP_LIB_TRANSFORMS_PLAN_PARAMETERS_PARAMETERVIEW_H
