@@ -20,6 +20,11 @@ from .weights import Finder, Weights, identity_of_files, missing_error, open_sou
 _PROGRESS_BYTES = 256 << 20
 _WARNS_AT = 5  # frames up: who called tp.load or tp.compile
 
+# What the runtime says of a state that a failed step has lost, and what Python has for it.
+_SET_AGAIN = "; set it again before the next step"
+_SET_ALL_AGAIN = (": write program.load_checkpoint(folder), or program.state[NAME] = array for all "
+                  "that a step updates")
+
 Tensor = tuple[str, int]
 
 
@@ -160,6 +165,9 @@ class ProgramRanks:
                 self.failed = error.code != 1
                 if self.failed:
                     self._end()
+            if _SET_AGAIN in str(error):
+                raise RunError(str(error).replace(_SET_AGAIN, _SET_ALL_AGAIN),
+                               code=error.code) from error
             raise
         except BaseException as error:
             self.failed = True

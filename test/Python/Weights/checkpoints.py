@@ -33,6 +33,19 @@ while True:
     print("saved", flush=True)
 """
 
+COUNTING = """
+func.func @main(%t: tensor<4xf32> {tp.name = "t", tp.kind = "buffer"},
+                %i: tensor<i64> {tp.name = "i", tp.kind = "user_input"})
+    -> (tensor<4xf32> {tp.name = "t", tp.kind = "new_buffer", tp.updates = "t"}) {
+  %at = tensor.extract %i[] : tensor<i64>
+  %four = arith.constant 4 : i64
+  %isInside = arith.cmpi ult, %at, %four : i64
+  cf.assert %isInside, "no such place"
+  %next = arith.addf %t, %t : tensor<4xf32>
+  return %next : tensor<4xf32>
+}
+"""
+
 
 def weights() -> dict[str, np.ndarray]:
     """The first values."""
@@ -79,6 +92,24 @@ def check_meshes(model: str) -> None:
     np.testing.assert_array_equal(np.asarray(stored["head.weight"]), after["up.weight"])
 
 
+def check_lost() -> None:
+    """What a failed step has lost, a checkpoint brings back; the message says so."""
+    with open("counting.mlir", "w", encoding="utf-8") as file:
+        file.write(COUNTING)
+    with tp.compile("counting.mlir", weights={"t": np.ones(4, np.float32)}) as program:
+        program(np.int64(0))
+        program.save_checkpoint("l")
+        for place, words in ((9, "no such place"), (0, "write program.load_checkpoint(folder)")):
+            try:
+                program(np.int64(place))
+                raise AssertionError("the step did not fail")
+            except tp.RunError as error:
+                assert words in str(error), error
+        program.load_checkpoint("l")
+        program(np.int64(0))
+        np.testing.assert_array_equal(program.state["t"], np.full(4, 4, np.float32))
+
+
 def check_kills(count: int) -> None:
     """After every kill the folder is a checkpoint of one step, and the next run goes on from it."""
     order = random.Random(0)
@@ -121,6 +152,7 @@ def main() -> None:
     options = parser.parse_args()
     os.chdir(options.folder)
     check_meshes(options.model)
+    check_lost()
     check_kills(options.kills)
 
 
