@@ -1,5 +1,5 @@
 // RUN: tp-opt %s --split-input-file --tp-plan-memory --verify-diagnostics | FileCheck %s
-// RUN: tp-opt %s --split-input-file --tp-plan-memory=target=cuda --verify-diagnostics -o /dev/null
+// RUN: tp-opt %s --split-input-file --tp-plan-memory=target=cuda --verify-diagnostics | FileCheck %s --check-prefix=CUDA
 
 // The exponential takes over the place of the product that it reads; the last
 // product is the result and has memory of its own.
@@ -161,4 +161,46 @@ func.func @unknown(%x: memref<4xf32>) -> memref<4xf32> {
     %5 = tp.compute %4 into %b : tensor<4xf32> into memref<4xf32>
   }
   return %0 : memref<4xf32>
+}
+
+// -----
+
+// Weights are gathered where they are used. On devices, which communicate while they
+// compute, the gather of a layer does not use the memory of the layer before.
+
+// CHECK-LABEL: @gathered
+// CHECK: tp.alloc at 0 : memref<8x8xf32>
+// CHECK: tp.alloc at 0 : memref<8x8xf32>
+// CHECK: tp.alloc at 0 : memref<8x8xf32>
+
+// CUDA-LABEL: @gathered
+// CUDA: %[[A:.*]] = tp.alloc at 0 : memref<8x8xf32>
+// CUDA: tp.communicate %arg1 into %[[A]]
+// CUDA: %[[B:.*]] = tp.alloc at 256 : memref<8x8xf32>
+// CUDA: tp.communicate %arg2 into %[[B]]
+// CUDA: %[[C:.*]] = tp.alloc at 0 : memref<8x8xf32>
+// CUDA: tp.communicate %arg3 into %[[C]]
+func.func @gathered(%x: memref<8x8xf32>, %u: memref<4x8xf32>, %v: memref<4x8xf32>, %w: memref<4x8xf32>) -> (memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) {
+  %0 = tp.alloc : memref<8x8xf32>
+  tp.communicate %u into %0 : memref<4x8xf32>, memref<8x8xf32> {
+  ^bb0(%s: tensor<4x8xf32>):
+    %g = tp.all_gather %s dim 0 over <<"dp" = 2>, ["dp"]> : tensor<4x8xf32> -> tensor<8x8xf32>
+  }
+  %1 = tp.alloc : memref<8x8xf32>
+  tp.gemm %x, %0 into %1 : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>
+  %2 = tp.alloc : memref<8x8xf32>
+  tp.communicate %v into %2 : memref<4x8xf32>, memref<8x8xf32> {
+  ^bb0(%s: tensor<4x8xf32>):
+    %g = tp.all_gather %s dim 0 over <<"dp" = 2>, ["dp"]> : tensor<4x8xf32> -> tensor<8x8xf32>
+  }
+  %3 = tp.alloc : memref<8x8xf32>
+  tp.gemm %x, %2 into %3 : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>
+  %4 = tp.alloc : memref<8x8xf32>
+  tp.communicate %w into %4 : memref<4x8xf32>, memref<8x8xf32> {
+  ^bb0(%s: tensor<4x8xf32>):
+    %g = tp.all_gather %s dim 0 over <<"dp" = 2>, ["dp"]> : tensor<4x8xf32> -> tensor<8x8xf32>
+  }
+  %5 = tp.alloc : memref<8x8xf32>
+  tp.gemm %x, %4 into %5 : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>
+  return %1, %3, %5 : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>
 }

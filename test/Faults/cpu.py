@@ -264,10 +264,8 @@ FAULTS = {
          "if («first.offset >= second.offset + second.bytes» ||",
          "true", PLAN_MEMORY),
         ("given offsets do not count for the arena",
-         "sizes.arena = «std::max(sizes.arena,\n"
-         "                           lifetime.offset +\n"
-         "                               int64_t(llvm::alignTo(lifetime.bytes,\n"
-         "                                                     traits.alignment)))»;",
+         "sizes.arena =\n        «std::max(sizes.arena,\n                 lifetime.offset +\n"
+         "                     int64_t(llvm::alignTo(lifetime.bytes, traits.alignment)))»;",
          "0", HAND_WRITTEN),
     ],
     "lib/Codegen/Memory/PackLifetimes.cpp": [

@@ -161,6 +161,10 @@ def PlanMemory : Pass<"tp-plan-memory", "::mlir::ModuleOp"> {
     of 64 bytes for the CPU and of 256 for `target=cuda`. Results and arguments
     have memory of their own.
 
+    A device gathers the weights of a layer while it computes with those of the
+    layer before: with `target=cuda` the gather of an argument has memory that no
+    command uses since the gathers before it.
+
     Offsets that a program has already are kept if all allocations have one; an
     error tells which two overlap while both are needed.
 

@@ -7,6 +7,7 @@
 
 #include "MemoryPlan.h"
 #include "Program/Buffers.h"
+#include "Schedule/CommandQueues.h"
 #include "tp/IR/Program.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -31,6 +32,8 @@ private:
                            const Lifetime &second);
   LogicalResult findOverwrites();
   llvm::MapVector<Value, Lifetime> owners() const;
+  bool isGatherOfArgument(Operation *command) const;
+  void beginAhead(llvm::MapVector<Value, Lifetime> &owners) const;
   void measurePeak();
   void place();
   void placeConstants();
@@ -160,8 +163,35 @@ void MemoryPlanner::measurePeak() {
     sizes.peakLive = std::max(sizes.peakLive, live += bytes);
 }
 
+bool MemoryPlanner::isGatherOfArgument(Operation *command) const {
+  auto communicate = dyn_cast<tp::CommunicateOp>(command);
+  return communicate && buffers.spaceOf(rootBuffer(communicate.getSource())) ==
+                            Space::Argument;
+}
+
+/// Keeps memory for gathers of arguments from the gathers before them on. What
+/// gathers the weights of a layer waits for no command of the layer before,
+/// which hides it: two layers are gathered at a time, not one.
+void MemoryPlanner::beginAhead(llvm::MapVector<Value, Lifetime> &owners) const {
+  std::optional<int64_t> before, group;
+  bool inGroup = false;
+  for (auto [position, command] : llvm::enumerate(commands)) {
+    bool isGather = isGatherOfArgument(command);
+    if (isGather && !inGroup)
+      before = std::exchange(group, position);
+    inGroup = isGather;
+    if (!isGather || !before)
+      continue;
+    Value made = rootBuffer(cast<tp::CommunicateOp>(command).getDestination());
+    if (auto it = owners.find(owner(made)); it != owners.end())
+      it->second.first = std::min(it->second.first, *before);
+  }
+}
+
 void MemoryPlanner::place() {
   llvm::MapVector<Value, Lifetime> owners = this->owners();
+  if (hasQueues(traits))
+    beginAhead(owners);
   SmallVector<Lifetime> blocks;
   for (auto &[owner, lifetime] : owners)
     blocks.push_back(lifetime);
@@ -211,10 +241,10 @@ LogicalResult MemoryPlanner::keepOffsets() {
              << mostBytes << " bytes";
     if (failed(checkAlignment(value, lifetime.offset)))
       return failure();
-    sizes.arena = std::max(sizes.arena,
-                           lifetime.offset +
-                               int64_t(llvm::alignTo(lifetime.bytes,
-                                                     traits.alignment)));
+    sizes.arena =
+        std::max(sizes.arena,
+                 lifetime.offset +
+                     int64_t(llvm::alignTo(lifetime.bytes, traits.alignment)));
     for (auto &[other, against] : blocks)
       if (failed(checkApart(other, against, value, lifetime)))
         return failure();
@@ -237,8 +267,7 @@ LogicalResult MemoryPlanner::keepOffsets() {
              << int64_t(llvm::alignTo(end, traits.alignment))
              << ", right behind the constant before it, got "
              << *constant.getOffset();
-    end = *constant.getOffset() +
-          bytesOf(cast<MemRefType>(constant.getType()));
+    end = *constant.getOffset() + bytesOf(cast<MemRefType>(constant.getType()));
   }
   sizes.constants = end;
   return success();
