@@ -133,15 +133,16 @@ module attributes {tp.mesh = #mesh} {
 
 // -----
 
-// Rows that are compared with all rows have to be gathered. They are no reason to compute
-// the product with all of them on every rank, though that would send no gradient.
+// Rows that are compared with all rows have to move: columns are added up. That is no reason
+// to gather them and to compute the product with all of them on every rank, though it would
+// send no gradient.
 
 // CHECK-LABEL: @compared
-// CHECK: linalg.generic {{.*}}tensor<4x64xf32>, tensor<4x64xf32>{{.*}} tp.strategy = #tp.strategy<#mesh, [split<0>]>
 // CHECK: linalg.generic {{.*}}tensor<4x64xf32>, tensor<128x64xf32>{{.*}} tp.strategy = #tp.strategy<#mesh, [split<0>]>
 
 // COLLECTIVES-LABEL: @compared
-// COLLECTIVES-DAG: tp.all_gather {{.*}} : tensor<4x64xf32
+// COLLECTIVES-NOT: tp.all_gather
+// COLLECTIVES-DAG: tp.all_to_all {{.*}} : tensor<4x64xf32
 // COLLECTIVES-DAG: tp.all_reduce {{.*}} : tensor<f32
 // COLLECTIVES-DAG: tp.all_reduce {{.*}} : tensor<128x64xf32
 // COLLECTIVES: return

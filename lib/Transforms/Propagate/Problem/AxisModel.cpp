@@ -33,7 +33,7 @@ AxisModelBuilder::AxisModelBuilder(const AssignmentGraph &graph,
                                    ArrayRef<bool> relaxed)
     : graph(graph), partNumber(partNumber), part(graph.parts[partNumber]),
       decided(decided), options(options), relaxed(relaxed),
-      makers(makersOf(graph)), ofData(dataFactors(graph, partNumber)),
+      makers(makersOf(graph)), readsData(dividesData(graph, partNumber)),
       partialKinds(graph.values.size(), 0),
       pendingKinds(graph.values.size(), 0) {
   model.problem.costs.ranks = part.size;
@@ -211,10 +211,9 @@ Cost AxisModelBuilder::costOf(unsigned number, const Choice &choice,
     touch(value, placement);
   NumberClass numbers = numbersOf(graph, node);
   Cost cost = model.problem.costs.compute(work, touched, numbers);
-  bool isDivided = choice.kind == ChoiceKind::Split &&
-                   llvm::is_contained(ofData[number], choice.factor);
   // What computes indices and masks is little work.
-  if (!ofData[number].empty() && !isDivided && numbers != NumberClass::Integer)
+  if (readsData[number] && choice.kind != ChoiceKind::Split &&
+      numbers != NumberClass::Integer)
     cost.primary = saturatingAdd(cost.primary, repeatedWorkPenalty);
   return cost.times(graph.callsOf(node));
 }

@@ -117,8 +117,8 @@ private:
   std::vector<std::pair<unsigned, unsigned>> makers;
   /// By value: the result of `bytesOf`.
   std::vector<int64_t> bytes;
-  /// By node: the result of `dataFactors`.
-  std::vector<FactorNumbers> ofData;
+  /// By node: the result of `dividesData`.
+  std::vector<bool> readsData;
   /// Kinds a value can be partial of without having been made so from a
   /// replicated one, and those in which it can be pending.
   std::vector<Kinds> partialKinds, pendingKinds;

@@ -26,6 +26,7 @@ bool propagate::isDataParallel(const AssignmentGraph &graph, unsigned part) {
 namespace {
 /// Per value: its dimensions of data.
 using DataDims = std::vector<llvm::SmallVector<unsigned, 1>>;
+using FactorNumbers = llvm::SmallVector<unsigned, 1>;
 } // namespace
 
 /// The factor that a shard of the dimension splits, if there is one.
@@ -35,6 +36,7 @@ static std::optional<unsigned> majorFactor(const DimFactors &dim) {
   return dim.front();
 }
 
+/// The factors of an op that run over dimensions of data.
 static FactorNumbers takenBy(const Node &node, const DataDims &dims) {
   FactorNumbers taken;
   for (auto [slot, value] : llvm::enumerate(node.slots))
@@ -53,9 +55,9 @@ static void noteMade(const Node &node, unsigned dataFactor, DataDims &dims) {
         dims[value].push_back(dim);
 }
 
-std::vector<FactorNumbers> propagate::dataFactors(const AssignmentGraph &graph,
-                                                  unsigned part) {
-  std::vector<FactorNumbers> found(graph.nodes.size());
+std::vector<bool> propagate::dividesData(const AssignmentGraph &graph,
+                                         unsigned part) {
+  std::vector<bool> found(graph.nodes.size());
   if (!isDataParallel(graph, part))
     return found;
   DataDims dims(graph.values.size());
@@ -68,10 +70,9 @@ std::vector<FactorNumbers> propagate::dataFactors(const AssignmentGraph &graph,
     FactorNumbers taken = takenBy(node, dims);
     if (taken.size() == 1)
       noteMade(node, taken.front(), dims);
-    llvm::copy_if(taken, std::back_inserter(found[number]),
-                  [&, &node = node](unsigned factor) {
-                    return node.rule.factors[factor].unsplittable.empty();
-                  });
+    found[number] = llvm::any_of(taken, [&, &node = node](unsigned factor) {
+      return node.rule.factors[factor].unsplittable.empty();
+    });
   }
   return found;
 }

@@ -26,16 +26,12 @@ inline constexpr int64_t repeatedWorkPenalty = dataMovementPenalty / 64;
 /// Whether a plan shards user inputs on the part, and no parameter or buffer.
 bool isDataParallel(const AssignmentGraph &graph, unsigned part);
 
-/// The factors of an op that run over a dimension of data, such as the batch.
-using FactorNumbers = llvm::SmallVector<unsigned, 1>;
-
-/// Per node: the factors that run over dimensions of data which the part
-/// shards, and which the op can split. None on a part that is not
+/// Per node: whether ranks can divide an op that runs over a dimension of data
+/// which the part shards, such as the batch. None on a part that is not
 /// data-parallel. A dimension of data is that of a sharded user input, and a
-/// dimension that an op makes of one. An op with two such factors, which
-/// relates all of the batch to all of it, makes none.
-std::vector<FactorNumbers> dataFactors(const AssignmentGraph &graph,
-                                       unsigned part);
+/// dimension that an op makes of one. An op with two of them, which relates all
+/// of the batch to all of it, makes none.
+std::vector<bool> dividesData(const AssignmentGraph &graph, unsigned part);
 
 } // namespace tp::propagate
 

@@ -99,8 +99,7 @@ std::vector<int64_t> AxisModelBuilder::surroundingsOf(unsigned number) const {
                         pendingKinds[value]);
   for (unsigned value : node.results)
     found.push_back(bytes[value]);
-  llvm::append_range(found, ofData[number]);
-  found.push_back(-1);
+  found.push_back(readsData[number]);
   for (const std::optional<Decision> &made : decided.of[number]) {
     found.push_back(made.has_value());
     if (!made)
