@@ -209,8 +209,13 @@ def _prefix_advice(names: list[str], left: list[str], used: list[str]) -> str | 
     """What to write where names that are left over have a prefix more or less than those that are
     missing. A name that is right, or that has another prefix, stays as it is."""
     renamed: dict[tuple[str, bool], dict[str, str]] = {}
+    # A `weight` alone may be that of any module.
+    unclear = {key for key in left if "." not in key
+               and sum(name.endswith("." + key) for name in names) > 1}
     for name in names:
         for key in left:
+            if key in unclear:
+                continue
             if key.endswith("." + name):
                 renamed.setdefault((key[:-len(name)], True), {})[key] = name
             elif name.endswith("." + key):
