@@ -365,3 +365,37 @@ func.func @needed_first(%x: memref<4x4xf32>, %y: memref<4x4xf32>) -> (memref<4x4
   }
   return %p, %q, %b : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
 }
+
+// -----
+
+// What no command reads runs right behind what it reads: the first product's memory is
+// free when the second one is made.
+
+// CHECK-LABEL: func.func @updated_early(
+// CHECK:       tp.gemm %arg0, %arg0 into %[[G:.*]] :
+// CHECK:       tp.kernel reads(%[[G]] : memref<4x4xf32>)
+// CHECK:       tp.gemm %arg1, %arg1 into %[[H:.*]] :
+// CHECK:       tp.kernel reads(%[[H]] : memref<4x4xf32>)
+func.func @updated_early(%x: memref<4x4xf32>, %y: memref<4x4xf32>) -> (memref<4x4xf32>, memref<4x4xf32>) {
+  %g = tp.alloc : memref<4x4xf32>
+  tp.gemm %x, %x into %g : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  %h = tp.alloc : memref<4x4xf32>
+  tp.gemm %y, %y into %h : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  %a = tp.alloc : memref<4x4xf32>
+  tp.kernel reads(%g : memref<4x4xf32>) writes(%a : memref<4x4xf32>) {
+  ^bb0(%in: memref<4x4xf32>, %out: memref<4x4xf32>):
+    %0 = bufferization.to_tensor %in : memref<4x4xf32> to tensor<4x4xf32>
+    %e = tensor.empty() : tensor<4x4xf32>
+    %1 = linalg.exp ins(%0 : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = tp.compute %1 into %out : tensor<4x4xf32> into memref<4x4xf32>
+  }
+  %b = tp.alloc : memref<4x4xf32>
+  tp.kernel reads(%h : memref<4x4xf32>) writes(%b : memref<4x4xf32>) {
+  ^bb0(%in: memref<4x4xf32>, %out: memref<4x4xf32>):
+    %0 = bufferization.to_tensor %in : memref<4x4xf32> to tensor<4x4xf32>
+    %e = tensor.empty() : tensor<4x4xf32>
+    %1 = linalg.log ins(%0 : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = tp.compute %1 into %out : tensor<4x4xf32> into memref<4x4xf32>
+  }
+  return %a, %b : memref<4x4xf32>, memref<4x4xf32>
+}

@@ -5,7 +5,6 @@ LOOPS = "EndToEnd/loops.test"
 HOIST = "Transforms/Redistribute/hoist-redistributions.mlir"
 PRICES = "Transforms/Propagate/kept-loops.mlir"
 CARRIED_SUMS = "Transforms/Propagate/carried-sums.mlir"
-JAX_LOOPS = "Python/FromJax/kept-loops.test"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -67,12 +66,6 @@ FAULTS = {
          "return «isCutBy(use, dim)» ||", "false", LOOPS),
         ("weights that are kept whole are cut as iterations slice them",
          "bool isGathered = «user.kind == Node::Kind::Constrain» &&", "false", LOOPS),
-    ],
-    "lib/Transforms/Plan/OptimizerState.cpp": [
-        ("whatever iterations write may be partial",
-         "«isComputedFrom(returned->getOperand(result),\n"
-         "                                        function.getArgument(*old))»",
-         "true", JAX_LOOPS),
     ],
     "lib/Transforms/Plan/ParameterGathers.cpp": [
         ("iterations gather whole weights",

@@ -7,7 +7,6 @@ VERIFY_BOUND = "Transforms/Plan/verify-bound.mlir"
 RESUME = "Codegen/resume.mlir"
 FORM_KERNELS = "Codegen/form-kernels.mlir"
 TRAINING = "Python/Training/recompute.test"
-JAX_CHECKPOINTS = "Python/FromJax/checkpoints.test"
 FULLY_SHARD = "Transforms/Plan/fully-shard.mlir"
 KEPT_SLICE = "Regression/kept-slice-of-a-loop.mlir"
 
@@ -68,6 +67,8 @@ FAULTS = {
          "false", RECOMPUTE),
     ],
     "lib/Codegen/Kernels/KernelGroups.cpp": [
+        ("updates run where they stand",
+         "if («mayFollow(node)»)", "false", FORM_KERNELS),
         ("kernels run where their last part stood",
          "ready.push({«needed[number]», nodes[number].last, number});",
          "nodes[number].last", FORM_KERNELS),

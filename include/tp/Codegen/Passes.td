@@ -325,7 +325,9 @@ def FormKernels : Pass<"tp-form-kernels", "::mlir::ModuleOp"> {
     that may run next, the one comes first that is needed first: by its last compute
     loop, or by a command that waits for it. So a kernel of the forward pass that
     something of the backward pass has joined stays in the forward pass, and what
-    does not wait for it, such as gathers of later layers, stays behind it. Steps of an attention stay in the attention.
+    does not wait for it, such as gathers of later layers, stays behind it. What no
+    command reads, such as an update, runs right behind what it reads; on devices not
+    behind a message, which other commands hide. Steps of an attention stay in the attention.
 
     `target` is `cpu` or `cuda`. Allocations have no offsets: that is an error.
 

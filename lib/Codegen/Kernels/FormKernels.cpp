@@ -19,8 +19,8 @@ namespace tp {
 using namespace mlir;
 using namespace tp::target;
 
-/// Whether only the kernels of `group` use the buffer, an allocation: then it is
-/// a row's. A result's is used by the function's return.
+/// Whether only the kernels of `group` use the buffer, an allocation: then it
+/// is a row's. A result's is used by the function's return.
 static bool isOwn(Value buffer, const KernelGroup &group) {
   return buffer.getDefiningOp<tp::AllocOp>() &&
          llvm::all_of(buffer.getUsers(), [&](Operation *user) {
@@ -33,7 +33,7 @@ static LogicalResult formKernels(Block &block, const Buffers &buffers,
                                  const TargetTraits &traits) {
   KernelPlans kernels(traits);
   GroupedBlock grouped(traits);
-  if (failed(groupKernels(block, buffers, kernels, grouped)))
+  if (failed(groupKernels(block, buffers, kernels, traits, grouped)))
     return failure();
   SmallVector<Operation *> commands;
   for (const KernelGroup &group : grouped.groups) {

@@ -15,6 +15,7 @@
 #include "Program/CommandUses.h"
 #include "Program/MemoryOrder.h"
 #include "Schedule.h"
+#include "Schedule/CommandQueues.h"
 #include <numeric>
 #include <queue>
 
@@ -44,8 +45,8 @@ struct Accesses {
 class KernelGrouper {
 public:
   KernelGrouper(const Buffers &buffers, KernelPlans &kernels,
-                GroupedBlock &grouped)
-      : buffers(buffers), kernels(kernels), grouped(grouped) {}
+                const TargetTraits &traits, GroupedBlock &grouped)
+      : buffers(buffers), kernels(kernels), traits(traits), grouped(grouped) {}
 
   LogicalResult add(Operation *command);
   /// What kernels compute of these buffers is computed again from here on.
@@ -68,11 +69,13 @@ private:
   void join(const Home &home, Operation *kernel, ComputeLoop *computeLoop);
   void waitFor(unsigned node, unsigned before);
   std::vector<unsigned> neededAt() const;
+  bool mayFollow(const Node &node) const;
   void grow(unsigned node);
   bool reaches(unsigned from, unsigned to) const;
 
   const Buffers &buffers;
   KernelPlans &kernels;
+  const TargetTraits &traits;
   GroupedBlock &grouped;
   std::vector<Node> nodes;
   llvm::DenseMap<Value, Accesses> accesses;
@@ -337,7 +340,24 @@ std::vector<unsigned> KernelGrouper::neededAt() const {
       llvm::append_range(work, nodes[node].before);
     }
   }
+  for (auto [number, node] : llvm::enumerate(nodes))
+    if (mayFollow(node))
+      needed[number] =
+          needed[*llvm::max_element(node.before, [&](unsigned a, unsigned b) {
+            return needed[a] < needed[b];
+          })];
   return needed;
+}
+
+/// Whether the node runs right behind what it waits for: what no command reads,
+/// such as an update, frees the memory of what it reads, such as a gradient.
+/// Not where it would wait for a message that other commands hide.
+bool KernelGrouper::mayFollow(const Node &node) const {
+  return node.after.empty() && !node.before.empty() && !node.commands.empty() &&
+         (!hasQueues(traits) || llvm::none_of(node.before, [&](unsigned other) {
+           return llvm::any_of(nodes[other].commands,
+                               llvm::IsaPred<tp::CommunicateOp>);
+         }));
 }
 
 LogicalResult KernelGrouper::order(Block &block) {
@@ -377,8 +397,9 @@ LogicalResult KernelGrouper::order(Block &block) {
 
 LogicalResult tp::target::groupKernels(Block &block, const Buffers &buffers,
                                        KernelPlans &kernels,
+                                       const TargetTraits &traits,
                                        GroupedBlock &grouped) {
-  KernelGrouper grouper(buffers, kernels, grouped);
+  KernelGrouper grouper(buffers, kernels, traits, grouped);
   for (Operation &op : block) {
     if (auto resume = dyn_cast<tp::ResumeOp>(op))
       grouper.resume(resume);

@@ -35,7 +35,9 @@ struct GroupedBlock {
 /// Decides which kernels of `block` become one, and the order of all commands.
 /// `block` is the program's, or that of an attention's steps.
 mlir::LogicalResult groupKernels(mlir::Block &block, const Buffers &buffers,
-                                 KernelPlans &kernels, GroupedBlock &grouped);
+                                 KernelPlans &kernels,
+                                 const TargetTraits &traits,
+                                 GroupedBlock &grouped);
 
 /// Makes one kernel of a group, in place of its last one. Values in
 /// `Space::Scratch` are in no buffer of it.
