@@ -76,7 +76,31 @@ static IndexRange allOf(Type type) {
   return {llvm::minIntN(width), llvm::maxIntN(width)};
 }
 
-std::optional<IndexRange> legalize::indexRange(Value value) {
+namespace {
+/// Finds the range of one value. Each value that it depends on is looked at
+/// once, and at most `mostValues` of them: a chain of ops that read a value
+/// twice takes neither time nor stack.
+class RangeFinder {
+public:
+  std::optional<IndexRange> find(Value value) {
+    if (auto known = ranges.find(value); known != ranges.end())
+      return known->second;
+    if (ranges.size() == mostValues)
+      return std::nullopt;
+    ranges.insert({value, std::nullopt});
+    std::optional<IndexRange> range = compute(value);
+    ranges[value] = range;
+    return range;
+  }
+
+private:
+  static constexpr unsigned mostValues = 256;
+  std::optional<IndexRange> compute(Value value);
+  llvm::DenseMap<Value, std::optional<IndexRange>> ranges;
+};
+} // namespace
+
+std::optional<IndexRange> RangeFinder::compute(Value value) {
   APInt constant;
   if (!value.getType().isIntOrIndex())
     return std::nullopt;
@@ -88,13 +112,13 @@ std::optional<IndexRange> legalize::indexRange(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return rangeOf(argument);
   auto both = [&](Operation *op, auto combine) -> std::optional<IndexRange> {
-    std::optional<IndexRange> a = indexRange(op->getOperand(0));
-    std::optional<IndexRange> b = indexRange(op->getOperand(1));
+    std::optional<IndexRange> a = find(op->getOperand(0));
+    std::optional<IndexRange> b = find(op->getOperand(1));
     return a && b ? within(combine(*a, *b), value.getType()) : std::nullopt;
   };
   auto clamped = [&](Operation *op, auto combine) -> std::optional<IndexRange> {
-    std::optional<IndexRange> a = indexRange(op->getOperand(0));
-    std::optional<IndexRange> b = indexRange(op->getOperand(1));
+    std::optional<IndexRange> a = find(op->getOperand(0));
+    std::optional<IndexRange> b = find(op->getOperand(1));
     Type type = value.getType();
     if ((!a && !b) || (!type.isIndex() && type.getIntOrFloatBitWidth() > 64))
       return std::nullopt;
@@ -108,7 +132,7 @@ std::optional<IndexRange> legalize::indexRange(Value value) {
         return below(loops.getStaticLoopRanges()[op.getDim()]);
       })
       .Case([&](arith::IndexCastOp op) {
-        return within(indexRange(op.getIn()), value.getType());
+        return within(find(op.getIn()), value.getType());
       })
       .Case([&](arith::AddIOp op) { return both(op, added); })
       .Case([&](arith::SubIOp op) {
@@ -122,6 +146,10 @@ std::optional<IndexRange> legalize::indexRange(Value value) {
       .Case([&](arith::MaxSIOp op) { return clamped(op, larger); })
       .Case([&](arith::MinSIOp op) { return clamped(op, smaller); })
       .Default([](Operation *) { return std::nullopt; });
+}
+
+std::optional<IndexRange> legalize::indexRange(Value value) {
+  return RangeFinder().find(value);
 }
 
 /// Whether every number of `a` is below every one of `b` (`orEqual`: or equal),

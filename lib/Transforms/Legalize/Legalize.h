@@ -71,7 +71,8 @@ mlir::LogicalResult flattenControl(mlir::func::FuncOp function);
 struct IndexRange {
   int64_t least, most;
 };
-/// From the extents of the enclosing loops; nothing if they do not bound it.
+/// From the extents of the enclosing loops, and from what clamps it; nothing if
+/// neither bounds it.
 std::optional<IndexRange> indexRange(mlir::Value value);
 /// The value of `condition` if it is the same in every iteration of the
 /// enclosing loops.
