@@ -6,6 +6,7 @@ RECOMPUTE_INVALID = "Transforms/Plan/recompute-invalid.mlir"
 VERIFY_BOUND = "Transforms/Plan/verify-bound.mlir"
 RESUME = "Codegen/resume.mlir"
 FORM_KERNELS = "Codegen/form-kernels.mlir"
+ON_DEVICES = "Codegen/form-kernels-on-devices.mlir"
 TRAINING = "Python/Training/recompute.test"
 FULLY_SHARD = "Transforms/Plan/fully-shard.mlir"
 KEPT_SLICE = "Regression/kept-slice-of-a-loop.mlir"
@@ -67,6 +68,8 @@ FAULTS = {
          "false", RECOMPUTE),
     ],
     "lib/Codegen/Kernels/KernelGroups.cpp": [
+        ("updates wait for messages on devices",
+         "(«!hasQueues(traits)» ||", "true", ON_DEVICES),
         ("updates run where they stand",
          "if («mayFollow(node)»)", "false", FORM_KERNELS),
         ("kernels run where their last part stood",

@@ -327,7 +327,8 @@ def FormKernels : Pass<"tp-form-kernels", "::mlir::ModuleOp"> {
     something of the backward pass has joined stays in the forward pass, and what
     does not wait for it, such as gathers of later layers, stays behind it. What no
     command reads, such as an update, runs right behind what it reads; on devices not
-    behind a message, which other commands hide. Steps of an attention stay in the attention.
+    behind a message, which other commands hide. Steps of an attention stay in the
+    attention.
 
     `target` is `cpu` or `cuda`. Allocations have no offsets: that is an error.
 

@@ -56,15 +56,14 @@ static int64_t opsOf(scf::ForOp loop) {
   return ops;
 }
 
-/// Whether the op's result is a fixed part of an argument, or another shape.
+/// Whether few views make the op's result of an argument, at fixed places.
 static bool isViewOfArgument(Operation *op) {
-  auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
-  bool isFixed = slice && slice.getOffsets().empty() &&
-                 slice.getSizes().empty() && slice.getStrides().empty();
-  if (!isFixed && !isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
-    return false;
-  Operation *source = op->getOperand(0).getDefiningOp();
-  return op->getNumOperands() == 1 && (!source || isViewOfArgument(source));
+  using namespace tensor;
+  unsigned views = 0;
+  while (op && isa<ExtractSliceOp, ExpandShapeOp, CollapseShapeOp>(op) &&
+         op->getNumOperands() == 1 && ++views < 16)
+    op = op->getOperand(0).getDefiningOp();
+  return !op;
 }
 
 /// Whether every part may compute the op's results by itself: they are
