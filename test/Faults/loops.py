@@ -4,6 +4,7 @@ OUTLINE = "Transforms/Legalize/outline-loops.mlir"
 LOOPS = "EndToEnd/loops.test"
 HOIST = "Transforms/Redistribute/hoist-redistributions.mlir"
 PRICES = "Transforms/Propagate/kept-loops.mlir"
+JAX_LOOPS = "Python/FromJax/kept-loops.test"
 CARRIED_SUMS = "Transforms/Propagate/carried-sums.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
@@ -66,6 +67,12 @@ FAULTS = {
          "return «isCutBy(use, dim)» ||", "false", LOOPS),
         ("weights that are kept whole are cut as iterations slice them",
          "bool isGathered = «user.kind == Node::Kind::Constrain» &&", "false", LOOPS),
+    ],
+    "lib/Transforms/Plan/OptimizerState.cpp": [
+        ("whatever iterations write may be partial",
+         "«isComputedFrom(returned->getOperand(result),\n"
+         "                                        function.getArgument(*old))»",
+         "true", JAX_LOOPS),
     ],
     "lib/Transforms/Plan/ParameterGathers.cpp": [
         ("iterations gather whole weights",

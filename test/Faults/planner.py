@@ -2,6 +2,7 @@
 
 RING_COST_TESTS = "sharding:RingCost.*"
 LAYOUT_PROGRAM_TESTS = "sharding:AxisProblem.*:MaterializedLayoutsTest.*"
+JAX_CHECKPOINTS = "Python/FromJax/checkpoints.test"
 AUTO_PLAN = "Transforms/Plan/auto.mlir"
 DATA_PARALLEL = "Transforms/Propagate/data-parallel.mlir"
 ASSIGNMENTS = "Random/Assignments/check-assignments.test"
@@ -225,6 +226,8 @@ FAULTS = {
          "«next.stackedDim.value_or(of) != of» ||", "next.stackedDim.has_value()", AUTO_PLAN),
     ],
     "lib/Transforms/Plan/ParameterUse.cpp": [
+        ("what is kept hides a bias",
+         "return «!isa<KeptOp>(user)»; });", "true", JAX_CHECKPOINTS),
         ("several layers at once are one",
          "if («view.partOf && view.partOf != view.stackedDim»)", "false", AUTO_PLAN),
         ("the contracted dimension of a lookup",
