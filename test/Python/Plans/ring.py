@@ -33,6 +33,8 @@ class Case(nn.Module):
         self.dtype = chosen.choice((torch.float32, torch.float32, torch.bfloat16))
         self.balanced, self.by_hand = chosen.choice((False, True)), chosen.choice((False, True))
         self.reach, self.batch = chosen.randint(1, self.length), chosen.choice((1, 2))
+        # A text of which no query sees a key: numbers of torch's function, NaN by hand.
+        self.hidden = chosen.choice((False, True))
         width, heads = 12, self.shared * self.group
         self.q = nn.Linear(width, heads * self.size)
         self.k = nn.Linear(width, self.shared * self.size)
@@ -44,7 +46,7 @@ class Case(nn.Module):
         return (f"{self.shared * self.group}/{self.shared} heads of {self.size}/{self.columns}, "
                 f"{self.batch} x {self.length} positions on {self.ranks} ranks, {self.dtype}, mask "
                 f"{self.mask} ({self.reach}){', balanced' if self.balanced else ''}"
-                f"{', by hand' if self.by_hand else ''}")
+                f"{', by hand' if self.by_hand else ''}{', a hidden text' if self.hidden else ''}")
 
     def inputs(self) -> dict[str, torch.Tensor]:
         made = {"x": torch.randn(self.batch, self.length, 12).to(self.dtype)}
@@ -53,6 +55,7 @@ class Case(nn.Module):
             # A chunk, or the whole text, may have no key.
             made["kept"][0, self.length // 3:] = False
             made["kept"][:, 0] = True
+            made["kept"][0] &= not self.hidden
         return made
 
     def bias(self, kept: torch.Tensor | None) -> torch.Tensor | None:
