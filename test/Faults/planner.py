@@ -192,6 +192,11 @@ FAULTS = {
          "factors.push_back(«size / at»);",
          "at", NORMALIZE),
     ],
+    "lib/Transforms/Normalize/Prepare.cpp": [
+        ("dimensions numbered by the same indices are one",
+         "return «isOfIndices(generic)»;",
+         "false", NORMALIZE),
+    ],
     "lib/Transforms/Normalize/Refine.cpp": [
         ("slice: begins at another part",
          "push(«op.getStaticOffsets()[i] / unit», op.getStaticSizes()[i] / "

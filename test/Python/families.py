@@ -6,7 +6,7 @@
     families.py FOLDER --all --layers --jobs=2 --page=docs/families.md   writes the page's table
 
 Each runs unsharded, under the model's own plan where tp has its styles (else Megatron's, by the
-names of modules), and under `auto`, on 1, 2 and 4 ranks. Prints a row each, and fails where a
+names of modules, and `transformer`), and under `auto`, on 1, 2 and 4 ranks. Prints a row each, and fails where a
 result differs from PyTorch's. `--layers` also prints what a layer communicates on the most ranks
 beside the least (layer_collectives.py), of all or of those that it names, which run on the most
 ranks alone where they are no others. tp-compile, tp-run and tp-opt are found in the search path.
@@ -70,7 +70,9 @@ def layers_of(saved: SavedModel, ranks: int) -> dict[str, Layer | str]:
     """What a layer sends under each plan, or why that is not known."""
     deeper = saved_model(saved.name, f"{saved.folder}/deeper", is_deeper=True)
     layers: dict[str, Layer | str] = {}
-    for plan in saved.plans():
+    for plan, entries in saved.plans().items():
+        if plan == "transformer" and not entries:
+            continue  # refused
         try:
             layers[plan] = layer_of(saved, deeper, plan, ranks)
         except Unproved as error:

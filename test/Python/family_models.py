@@ -1,7 +1,10 @@
 """Small models of transformers' families, with random weights, inputs and plans for them."""
 from __future__ import annotations
 
+import functools
 import os
+import re
+import subprocess
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -243,16 +246,26 @@ class SavedModel:
         result = {}
         if own and set(own.values()) <= set(STYLE_NAMES):
             result["own"] = own
-        elif entries := megatron(FAMILIES[self.name].megatron,
-                                 [name for name, _ in self.module.named_modules()]):
-            result["megatron"] = entries
+        else:
+            if entries := megatron(FAMILIES[self.name].megatron,
+                                   [name for name, _ in self.module.named_modules()]):
+                result["megatron"] = entries
+            result["transformer"] = self.found_entries
         return {**result, "auto": {}}
 
+    @functools.cached_property
+    def found_entries(self) -> dict[str, str]:
+        """What `transformer` finds in the model: the styles of its modules; none if it refuses."""
+        written = subprocess.run(["tp-compile", f"{self.folder}/model.mlir", "--plan=transformer",
+                                  "--mesh=tp=4", "--write-plan=-", f"--report={os.devnull}"],
+                                 capture_output=True, text=True, check=False).stdout
+        return dict(re.findall(r'tp.parallelize "([^"]*)" with (\w+)', written))
+
     def plan_argument(self, plan: str) -> str:
-        """What --plan of tp-compile gets: the path of a file that this writes, or `auto`."""
-        entries = self.plans()[plan]
-        if not entries:
+        """What --plan of tp-compile gets: the path of a file that this writes, or a word."""
+        if plan in ("auto", "transformer"):
             return plan
+        entries = self.plans()[plan]
         path = f"{self.folder}/{plan}.plan.mlir"
         with open(path, "w", encoding="utf-8") as file:
             file.write(plan_text(entries))

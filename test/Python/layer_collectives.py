@@ -19,7 +19,7 @@ import torch
 from family_models import FAMILIES, SavedModel
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
-from ring import Collectives  # pylint: disable=wrong-import-position
+from ring import Collectives, ring  # pylint: disable=wrong-import-position
 
 # What a style of a plan asks for at the output of its module.
 ASKED = {"rowwise": "all_reduce", "rowwise_rep": "all_reduce", "rowwise_split_input": "all_reduce",
@@ -111,7 +111,7 @@ def asked(model: SavedModel, plan: str, ranks: int) -> Collectives:
             outputs[kind, output.numel() * output.element_size()] += 1
         return hook
     hooks = []
-    entries = model.plans()[plan]
+    entries = model.found_entries if plan == "transformer" else model.plans()[plan]
     styles = {name: next((style for pattern, style in entries.items()
                           if fnmatchcase(name, pattern)), "")
               for name, _ in model.module.named_modules()}

@@ -129,16 +129,33 @@ static void slim(linalg::GenericOp op, OpBuilder &builder) {
   op.erase();
 }
 
+/// True for a generic that computes its elements from their indices alone.
+static bool isOfIndices(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 0 || op.getNumResults() != 1 ||
+      op.getNumReductionLoops() != 0 ||
+      !op.getOutputs()[0].getDefiningOp<tensor::EmptyOp>())
+    return false;
+  for (Operation &inner : op.getBlock()->without_terminator())
+    if (inner.getNumRegions() != 0 || !isMemoryEffectFree(&inner) ||
+        llvm::any_of(inner.getOperandTypes(), llvm::IsaPred<ShapedType>))
+      return false;
+  return true;
+}
+
 /// True for ops that are made anew for every user.
 static bool isCopiedPerUse(Operation *op) {
   if (isa<tensor::EmptyOp>(op))
     return true;
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return isOfIndices(generic);
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return fill.getOutputs()[0].getDefiningOp<tensor::EmptyOp>() != nullptr;
   return isa<arith::ConstantOp>(op) && splatOf(op->getResult(0));
 }
 
-/// Gives a use its own copy of an init or splat, right before `user`.
+/// Gives a use its own copy of an init, a splat or indices, right before
+/// `user`: otherwise 0 to 255 would make a vocabulary of 256 and 16 x 16
+/// positions one dimension.
 static void ownOperand(OpOperand &use, Operation *user, OpBuilder &builder) {
   Operation *def = use.get().getDefiningOp();
   if (!def || !isCopiedPerUse(def) || def->getBlock() != user->getBlock())
@@ -151,7 +168,8 @@ static void ownOperand(OpOperand &use, Operation *user, OpBuilder &builder) {
     use.set(def->getResult(0));
   }
   // A shared op names its first user.
-  def->setLoc(user->getLoc());
+  if (!isa<linalg::GenericOp>(def))
+    def->setLoc(user->getLoc());
   for (OpOperand &operand : def->getOpOperands())
     ownOperand(operand, def, builder);
 }

@@ -351,3 +351,29 @@ func.func @grouped_packed(%x: tensor<5x42xf32>) -> tensor<5x2x2x7xf32> {
   } -> tensor<5x2x2x7xf32>
   return %r : tensor<5x2x2x7xf32>
 }
+
+// -----
+
+// Two dimensions that are numbered by the same indices are two: the vocabulary
+// stays whole, although the positions are a grid.
+
+#id1 = affine_map<(d0) -> (d0)>
+// CHECK-LABEL: func.func @shared_indices(
+// CHECK: linalg.index 0
+// CHECK: linalg.generic {{.*}} ins({{.*}} : tensor<15xi64>, tensor<15xi64>) outs({{.*}} : tensor<15xi64>)
+// CHECK: linalg.generic {{.*}} ins({{.*}} : tensor<3x5xi64>, tensor<3x5xi64>) outs({{.*}} : tensor<3x5xi64>)
+// CHECK: return {{.*}} : tensor<15xi64>, tensor<3x5xi64>
+func.func @shared_indices(%vocabulary: tensor<15xi64>, %grid: tensor<3x5xi64>) -> (tensor<15xi64>, tensor<3x5xi64>) {
+  %e = tensor.empty() : tensor<15xi64>
+  %indices = linalg.generic {indexing_maps = [#id1], iterator_types = ["parallel"]} outs(%e : tensor<15xi64>) {
+  ^bb0(%out: i64):
+    %i = linalg.index 0 : index
+    %n = arith.index_cast %i : index to i64
+    linalg.yield %n : i64
+  } -> tensor<15xi64>
+  %a = linalg.add ins(%vocabulary, %indices : tensor<15xi64>, tensor<15xi64>) outs(%e : tensor<15xi64>) -> tensor<15xi64>
+  %positions = tensor.collapse_shape %grid [[0, 1]] : tensor<3x5xi64> into tensor<15xi64>
+  %b = linalg.add ins(%positions, %indices : tensor<15xi64>, tensor<15xi64>) outs(%e : tensor<15xi64>) -> tensor<15xi64>
+  %made = tensor.expand_shape %b [[0, 1]] output_shape [3, 5] : tensor<15xi64> into tensor<3x5xi64>
+  return %a, %made : tensor<15xi64>, tensor<3x5xi64>
+}
