@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
 import sys
 import warnings
@@ -23,10 +24,13 @@ import warnings
 import torch
 
 import tp
-from families import replace_table
-from family_models import FAMILIES, saved_model
-from layer_collectives import Collectives, Layer, asked, ring
-from training import ADAM, ADAMW, SGD, STEPS, Reference, family, kinds_of
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# pylint: disable=wrong-import-position
+from families import replace_table  # noqa: E402
+from family_models import FAMILIES, saved_model  # noqa: E402
+from layer_collectives import Collectives, Layer, asked, ring  # noqa: E402
+from training import ADAM, ADAMW, SGD, STEPS, Reference, family, kinds_of  # noqa: E402
 
 PLAN = "transformer{sequence_parallel, loss_parallel}"
 MESHES: tuple[dict[str, int], ...] = ({"tp": 2}, {"tp": 4}, {"dp": 2, "tp": 2})
