@@ -399,3 +399,49 @@ func.func @updated_early(%x: memref<4x4xf32>, %y: memref<4x4xf32>) -> (memref<4x
   }
   return %a, %b : memref<4x4xf32>, memref<4x4xf32>
 }
+
+// -----
+
+// So does what an update alone needs of a state, such as a moment, and before it what is computed
+// from states alone, such as a factor for the step.
+
+// CHECK-LABEL: func.func @updated_by_moment(
+// CHECK:       tp.gemm %arg0, %arg0 into %[[G:.*]] :
+// CHECK-DAG:   tp.kernel reads(%arg3 : memref<f32>) writes(%[[F:.*]], %{{.*}} : memref<f32>, memref<f32>)
+// CHECK-DAG:   tp.gemm %[[G]], %arg2 into %[[M:.*]] :
+// CHECK:       tp.kernel reads(%[[M]], %[[F]] : memref<4x4xf32>, memref<f32>)
+// CHECK:       tp.gemm %arg1, %arg1 into
+func.func @updated_by_moment(%x: memref<4x4xf32>, %y: memref<4x4xf32>, %m: memref<4x4xf32> {tp.name = "m"}, %t: memref<f32> {tp.name = "t"})
+    -> (memref<4x4xf32> {tp.updates = "m"}, memref<4x4xf32>, memref<f32> {tp.updates = "t"}, memref<4x4xf32>) {
+  %g = tp.alloc : memref<4x4xf32>
+  tp.gemm %x, %x into %g : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  %h = tp.alloc : memref<4x4xf32>
+  tp.gemm %y, %y into %h : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  %f = tp.alloc : memref<f32>
+  %next = tp.alloc : memref<f32>
+  tp.kernel reads(%t : memref<f32>) writes(%f, %next : memref<f32>, memref<f32>) {
+  ^bb0(%in: memref<f32>, %out: memref<f32>, %out_next: memref<f32>):
+    %0 = bufferization.to_tensor %in : memref<f32> to tensor<f32>
+    %e = tensor.empty() : tensor<f32>
+    %1 = linalg.exp ins(%0 : tensor<f32>) outs(%e : tensor<f32>) -> tensor<f32>
+    %2 = tp.compute %1 into %out : tensor<f32> into memref<f32>
+    %3 = linalg.log ins(%0 : tensor<f32>) outs(%e : tensor<f32>) -> tensor<f32>
+    %4 = tp.compute %3 into %out_next : tensor<f32> into memref<f32>
+  }
+  %n = tp.alloc : memref<4x4xf32>
+  tp.gemm %g, %m into %n : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  %p = tp.alloc : memref<4x4xf32>
+  tp.kernel reads(%n, %f : memref<4x4xf32>, memref<f32>) writes(%p : memref<4x4xf32>) {
+  ^bb0(%in: memref<4x4xf32>, %factor: memref<f32>, %out: memref<4x4xf32>):
+    %0 = bufferization.to_tensor %in : memref<4x4xf32> to tensor<4x4xf32>
+    %1 = bufferization.to_tensor %factor : memref<f32> to tensor<f32>
+    %e = tensor.empty() : tensor<4x4xf32>
+    %2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%0, %1 : tensor<4x4xf32>, tensor<f32>) outs(%e : tensor<4x4xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %d = arith.mulf %a, %b : f32
+      linalg.yield %d : f32
+    } -> tensor<4x4xf32>
+    %3 = tp.compute %2 into %out : tensor<4x4xf32> into memref<4x4xf32>
+  }
+  return %n, %p, %next, %h : memref<4x4xf32>, memref<4x4xf32>, memref<f32>, memref<4x4xf32>
+}

@@ -67,14 +67,20 @@ FAULTS = {
          "if («computesAgain && isOfBackwardPass(op->getLoc())»)",
          "false", RECOMPUTE),
     ],
-    "lib/Codegen/Kernels/KernelGroups.cpp": [
+    "lib/Codegen/Kernels/KernelOrder.cpp": [
         ("updates wait for messages on devices",
          "(«!hasQueues(traits)» ||", "true", ON_DEVICES),
         ("updates run where they stand",
-         "if («mayFollow(node)»)", "false", FORM_KERNELS),
+         "«mayFollow(node)» ||", "false", FORM_KERNELS),
+        ("what an update alone needs of a state runs where it stands",
+         "(«node.readsState» &&", "false", FORM_KERNELS),
+        ("an update waits for factors of the step",
+         "if (isUpdate[number] && «!isOfStates[other]»)", "true", FORM_KERNELS),
         ("kernels run where their last part stood",
          "ready.push({«needed[number]», nodes[number].last, number});",
          "nodes[number].last", FORM_KERNELS),
+    ],
+    "lib/Codegen/Kernels/KernelGroups.cpp": [
         ("what is computed again waits for nothing",
          "      «waitFor(number, before)»;\n    lastGate = number;",
          "void()", RESUME),

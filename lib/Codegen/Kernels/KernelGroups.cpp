@@ -12,12 +12,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelGroups.h"
+#include "KernelOrder.h"
 #include "Program/CommandUses.h"
 #include "Program/MemoryOrder.h"
 #include "Schedule.h"
-#include "Schedule/CommandQueues.h"
-#include <numeric>
-#include <queue>
+#include "tp/IR/PortNames.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -27,16 +26,6 @@ using namespace tp::target;
 static constexpr size_t maxValues = 64;
 
 namespace {
-/// A group while kernels still grow.
-struct Node : KernelGroup {
-  llvm::SetVector<unsigned> before, after;
-  /// Position of the first member in the block, and of the last one.
-  unsigned first = 0, last = 0;
-  /// The last position of a member of this node or of one that it waits for,
-  /// directly or through others.
-  unsigned latest = 0;
-};
-
 /// The commands that read and write some memory so far.
 struct Accesses {
   SmallVector<unsigned> readers, writers;
@@ -44,9 +33,13 @@ struct Accesses {
 
 class KernelGrouper {
 public:
-  KernelGrouper(const Buffers &buffers, KernelPlans &kernels,
+  KernelGrouper(Block &block, const Buffers &buffers, KernelPlans &kernels,
                 const TargetTraits &traits, GroupedBlock &grouped)
-      : buffers(buffers), kernels(kernels), traits(traits), grouped(grouped) {}
+      : buffers(buffers), kernels(kernels), traits(traits), grouped(grouped) {
+    if (auto program = dyn_cast<func::FuncOp>(block.getParentOp()))
+      for (auto [argument, result] : tp::updatesOf(program))
+        updated.insert(program.getArgument(argument));
+  }
 
   LogicalResult add(Operation *command);
   /// What kernels compute of these buffers is computed again from here on.
@@ -63,13 +56,11 @@ private:
   std::optional<Home> homeOf(tp::KernelOp kernel,
                              const ComputeLoop &computeLoop,
                              ArrayRef<unsigned> before) const;
-  bool mayBeBeside(const Node &node, tp::KernelOp kernel) const;
-  std::optional<CommonRows> rowsIn(const Node &node,
+  bool mayBeBeside(const KernelNode &node, tp::KernelOp kernel) const;
+  std::optional<CommonRows> rowsIn(const KernelNode &node,
                                    const ComputeLoop &computeLoop) const;
   void join(const Home &home, Operation *kernel, ComputeLoop *computeLoop);
   void waitFor(unsigned node, unsigned before);
-  std::vector<unsigned> neededAt() const;
-  bool mayFollow(const Node &node) const;
   void grow(unsigned node);
   bool reaches(unsigned from, unsigned to) const;
 
@@ -77,7 +68,9 @@ private:
   KernelPlans &kernels;
   const TargetTraits &traits;
   GroupedBlock &grouped;
-  std::vector<Node> nodes;
+  /// Arguments whose next value the program returns.
+  llvm::SmallDenseSet<Value> updated;
+  std::vector<KernelNode> nodes;
   llvm::DenseMap<Value, Accesses> accesses;
   /// Per memory: the node, without commands, that what is computed of it again
   /// waits for.
@@ -148,7 +141,7 @@ void KernelGrouper::grow(unsigned grown) {
   nodes[grown].last = position;
   SmallVector<unsigned> work = {grown};
   while (!work.empty()) {
-    Node &node = nodes[work.pop_back_val()];
+    KernelNode &node = nodes[work.pop_back_val()];
     if (node.latest == position)
       continue;
     node.latest = position;
@@ -174,7 +167,8 @@ bool KernelGrouper::reaches(unsigned from, unsigned to) const {
 
 /// Whether the kernel could be part of the node as to memory: a kernel overlaps
 /// what it writes with nothing, and its compute loops hand on whole buffers.
-bool KernelGrouper::mayBeBeside(const Node &node, tp::KernelOp kernel) const {
+bool KernelGrouper::mayBeBeside(const KernelNode &node,
+                                tp::KernelOp kernel) const {
   llvm::DenseMap<Value, Value> written;
   llvm::DenseSet<Value> touched;
   for (Operation *member : node.commands) {
@@ -195,7 +189,8 @@ bool KernelGrouper::mayBeBeside(const Node &node, tp::KernelOp kernel) const {
 
 /// The rows in which the compute loop could run in the kernel.
 std::optional<CommonRows>
-KernelGrouper::rowsIn(const Node &node, const ComputeLoop &computeLoop) const {
+KernelGrouper::rowsIn(const KernelNode &node,
+                      const ComputeLoop &computeLoop) const {
   llvm::DenseSet<Value> values;
   auto touch = [&](const ComputeLoop &member) {
     values.insert_range(member.targets);
@@ -228,7 +223,7 @@ KernelGrouper::homeOf(tp::KernelOp kernel, const ComputeLoop &computeLoop,
     llvm::append_range(candidates, siblings);
   }
   for (unsigned candidate : candidates) {
-    const Node &node = nodes[candidate];
+    const KernelNode &node = nodes[candidate];
     if (node.computeLoops.empty() ||
         llvm::any_of(before,
                      [&](unsigned other) {
@@ -244,7 +239,7 @@ KernelGrouper::homeOf(tp::KernelOp kernel, const ComputeLoop &computeLoop,
 
 void KernelGrouper::join(const Home &home, Operation *kernel,
                          ComputeLoop *computeLoop) {
-  Node &node = nodes[home.node];
+  KernelNode &node = nodes[home.node];
   for (ComputeLoop *member : node.computeLoops) {
     SmallVector<unsigned> fewer;
     for (unsigned slot : home.rows.kept)
@@ -284,7 +279,7 @@ LogicalResult KernelGrouper::add(Operation *command) {
   if (home) {
     join(*home, command, computeLoop);
   } else {
-    Node node;
+    KernelNode node;
     node.first = node.last = node.latest = position;
     node.commands = {command};
     if (computeLoop)
@@ -293,6 +288,10 @@ LogicalResult KernelGrouper::add(Operation *command) {
   }
   for (unsigned other : before)
     waitFor(number, other);
+  for (Value root : uses.reads)
+    if (isa<BlockArgument>(memoryOf(root)))
+      (updated.contains(memoryOf(root)) ? nodes[number].readsState
+                                        : nodes[number].readsInput) = true;
   auto note = [&](SmallVector<unsigned> &known) {
     if (!llvm::is_contained(known, number))
       known.push_back(number);
@@ -309,7 +308,7 @@ LogicalResult KernelGrouper::add(Operation *command) {
 void KernelGrouper::resume(tp::ResumeOp op) {
   if (!lastGate || *lastGate + 1 != nodes.size()) {
     unsigned number = nodes.size();
-    Node gate;
+    KernelNode gate;
     gate.first = gate.last = gate.latest = ++position;
     nodes.push_back(std::move(gate));
     for (unsigned before = lastGate.value_or(0); before < number; ++before)
@@ -320,78 +319,16 @@ void KernelGrouper::resume(tp::ResumeOp op) {
     resumed[memoryOf(buffer)] = *lastGate;
 }
 
-/// Per node the earliest last position of it and of all that wait for it,
-/// directly or through others. A kernel of the forward pass that something of
-/// the backward pass has joined is needed by the rest of the forward pass.
-std::vector<unsigned> KernelGrouper::neededAt() const {
-  std::vector<unsigned> byLast(nodes.size());
-  std::iota(byLast.begin(), byLast.end(), 0);
-  llvm::stable_sort(byLast, [&](unsigned a, unsigned b) {
-    return nodes[a].last < nodes[b].last;
-  });
-  std::vector<unsigned> needed(nodes.size(), 0);
-  for (unsigned earliest : byLast) {
-    SmallVector<unsigned> work = {earliest};
-    while (!work.empty()) {
-      unsigned node = work.pop_back_val();
-      if (needed[node] != 0)
-        continue;
-      needed[node] = nodes[earliest].last;
-      llvm::append_range(work, nodes[node].before);
-    }
-  }
-  for (auto [number, node] : llvm::enumerate(nodes))
-    if (mayFollow(node))
-      needed[number] =
-          needed[*llvm::max_element(node.before, [&](unsigned a, unsigned b) {
-            return needed[a] < needed[b];
-          })];
-  return needed;
-}
-
-/// Whether the node runs right behind what it waits for: what no command reads,
-/// such as an update, frees the memory of what it reads, such as a gradient.
-/// Not where it would wait for a message that other commands hide.
-bool KernelGrouper::mayFollow(const Node &node) const {
-  return node.after.empty() && !node.before.empty() && !node.commands.empty() &&
-         (!hasQueues(traits) || llvm::none_of(node.before, [&](unsigned other) {
-           return llvm::any_of(nodes[other].commands,
-                               llvm::IsaPred<tp::CommunicateOp>);
-         }));
-}
-
 LogicalResult KernelGrouper::order(Block &block) {
-  // Of the nodes that may run next, the one that is needed earliest. What
-  // nothing needs yet, such as the gather of a later layer, does not run before
-  // it, because its memory would be taken from there on.
-  std::vector<unsigned> needed = neededAt();
-  std::vector<unsigned> waiting;
-  using Entry = std::tuple<unsigned, unsigned, unsigned>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
-  auto makeReady = [&](unsigned number) {
-    ready.push({needed[number], nodes[number].last, number});
-  };
-  for (auto [i, node] : llvm::enumerate(nodes)) {
-    waiting.push_back(node.before.size());
-    if (node.before.empty())
-      makeReady(i);
-  }
-  size_t ordered = 0;
-  while (!ready.empty()) {
-    Node &node = nodes[std::get<2>(ready.top())];
-    ready.pop();
-    for (unsigned next : node.after)
-      if (--waiting[next] == 0)
-        makeReady(next);
-    ++ordered;
-    if (!node.commands.empty())
-      grouped.groups.push_back(std::move(node));
-  }
+  SmallVector<unsigned> ordered = orderOf(nodes, traits);
   // Without this check what waits in a circle would be left out unseen.
-  if (ordered != nodes.size())
+  if (ordered.size() != nodes.size())
     return block.getParentOp()->emitError(
                "kernels wait for each other: expected ")
-           << nodes.size() << " commands, got " << ordered;
+           << nodes.size() << " commands, got " << ordered.size();
+  for (unsigned number : ordered)
+    if (!nodes[number].commands.empty())
+      grouped.groups.push_back(std::move(nodes[number]));
   return success();
 }
 
@@ -399,7 +336,7 @@ LogicalResult tp::target::groupKernels(Block &block, const Buffers &buffers,
                                        KernelPlans &kernels,
                                        const TargetTraits &traits,
                                        GroupedBlock &grouped) {
-  KernelGrouper grouper(buffers, kernels, traits, grouped);
+  KernelGrouper grouper(block, buffers, kernels, traits, grouped);
   for (Operation &op : block) {
     if (auto resume = dyn_cast<tp::ResumeOp>(op))
       grouper.resume(resume);
