@@ -14,9 +14,11 @@ from torch.fx.traceback import preserve_node_meta
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..errors import ExportError
+from .autocast import inline_autocast
 from .checkpoints import Checkpoints
 from .decompositions import decomposition_table, gradients
 from .grad_modes import inline_grad_modes
+from .gradient_code import refused
 from .marks import Marks
 from .raises import assert_what_raises
 from .refusals import module_path, refuse_trace, trace_error
@@ -79,8 +81,9 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
         stack.enter_context(transformers_options(step, kwargs))
         stack.enter_context(quiet())
         try:
-            with marks.recording(), checkpoints.recording():
+            with marks.recording(), checkpoints.recording(), refused():
                 program = torch.export.export(step, (args, dict(kwargs), target), strict=False)
+            inline_autocast(program.graph_module)
             inline_grad_modes(program.graph_module)
             # No gradient flows through what a mark returns.
             marks.detach(program.graph)

@@ -11,6 +11,7 @@ from torch.utils import _pytree as pytree
 from ..errors import ExportError
 from ..model import Model
 from .checks import check_call, check_tensors, distinct
+from .gradient_code import check_hooks
 from .joint import Joint, Step, own_name, step_path, trace_step
 from .lower import lower
 from .marks import positional_names
@@ -38,6 +39,7 @@ def export_step(module: Any, loss: Callable[..., Any], optimizer: Any, batch: An
     check_tensors(target)
     args, kwargs, target = distinct((args, kwargs, target))
     made = make_optimizer(optimizer, module)
+    check_hooks(module, made)
     rules = rules_of(made)
     checked = check_options(made, **options)
     joint = trace_step(Step(module, loss), args, kwargs, target)
