@@ -14,11 +14,11 @@ from torch.fx.traceback import preserve_node_meta
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..errors import ExportError
-from .autocast import inline_autocast
 from .checkpoints import Checkpoints
 from .decompositions import decomposition_table, gradients
-from .grad_modes import inline_grad_modes
-from .gradient_code import refused
+from .gradients.autocast import inline_autocast
+from .gradients.grad_modes import inline_grad_modes
+from .gradients.own_code import refused
 from .marks import Marks
 from .raises import assert_what_raises
 from .refusals import module_path, refuse_trace, trace_error

@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 from ..errors import ExportError
 from ..model import Model
 from .checks import check_call, check_tensors, distinct
-from .gradient_code import check_hooks
+from .gradients.own_code import check_hooks
 from .joint import Joint, Step, own_name, step_path, trace_step
 from .lower import lower
 from .marks import positional_names

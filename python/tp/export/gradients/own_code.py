@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ..errors import ExportError
+from ...errors import ExportError
 
 _HOOK = ("is called with a gradient, which a step computes without Python: remove it (what "
          "register_hook returned has remove()), or scale the loss or its gradient by tensor "

@@ -5,8 +5,8 @@ import operator
 
 import torch
 
-from ..errors import ExportError
-from .refusals import in_module, module_path
+from ...errors import ExportError
+from ..refusals import in_module, module_path
 
 
 def inline_grad_modes(module: torch.fx.GraphModule) -> None:

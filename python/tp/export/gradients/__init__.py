@@ -1,0 +1,1 @@
+"""How gradients flow through a traced forward pass: modes, casts, and code that has no form."""
