@@ -7,6 +7,7 @@ docs/python.md describes the interface. Running needs numpy alone.
 """
 from __future__ import annotations
 
+from . import blas as _blas  # noqa: F401  it loads the runtime, before others do
 from .compiler import compile
 from .errors import CompileError, Error, ExportError, ExportWarning, PlanWarning, RunError
 from .export import export, export_entries, export_training
