@@ -89,8 +89,8 @@ def _parser() -> argparse.ArgumentParser:
     write.add_argument("model", help="a folder or a .gguf file of a language model of transformers")
     write.add_argument("prompt", nargs="+",
                        help="several are a batch: each text has a line with its prompt before it")
-    write.add_argument("--max-new-tokens", type=int, default=256, metavar="N",
-                       help="the most tokens of a text: 256")
+    write.add_argument("--max-new-tokens", type=int, metavar="N",
+                       help="the most tokens of a text: 256, or what the model has positions for")
     write.add_argument("--temperature", type=float, default=0.0, metavar="T",
                        help="0, the default, takes the most probable token each time")
     write.add_argument("--top-k", type=int, metavar="K",

@@ -42,6 +42,10 @@ ANSWERS = {"compare": "program.explain()", "explain": "program.explain()",
            "output": "program.save(path)", "chip": "chips=", "devices": "mesh={'tp': n}"}
 
 
+# What tp.compile takes besides.
+ARGUMENTS = ("plan", "mesh", "target", "chips", "weights", "launch", "timeout", "rules", "link")
+
+
 def option_flags(options: Mapping[str, Any]) -> list[str]:
     """The options of tp-compile for those of tp.compile. Raises CompileError."""
     flags = []
@@ -58,12 +62,14 @@ def option_flags(options: Mapping[str, Any]) -> list[str]:
                                    f"{value!r}")
             if name == "write_plan" and value == "-":
                 raise CompileError("tp.compile: option write_plan: expected a file, got '-'")
+            if name == "weight_storage" and value not in ("f16", "bf16"):
+                raise CompileError("tp.compile: option weight_storage: expected 'f16' or 'bf16', got "
+                                   f"{value!r}")
             flags.append(f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}")
         elif name in ANSWERS:
             raise CompileError(f"tp.compile: no option '{name}': write {ANSWERS[name]}")
         else:
-            known = [*FLAGS, *VALUES, "plan", "mesh", "target", "chips", "weights", "launch",
-                     "timeout", "rules", "link"]
+            known = [*FLAGS, *VALUES, *ARGUMENTS]
             raise CompileError(f"tp.compile: no option '{name}'"
                                f"{near(name, known) or f'; the options are {listed(known, 99)}'}")
     return flags

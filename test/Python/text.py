@@ -130,7 +130,8 @@ def check_folder(folder: str) -> None:
         assert one == "".join(model.stream("hi", TOKENS, Sampler(1.5, seed=7)))
         assert one != "".join(model.stream("hi", TOKENS, Sampler(1.5, seed=8)))
     other = "".join(tp.generate(folder, "hi", mesh={"tp": 3}, max_new_tokens=TOKENS,
-                                temperature=1.5, seed=7, prefill=[]))
+                                temperature=1.5, seed=7, prefill=[], launch="process",
+                                timeout=600.0))
     assert one == other, f"3 ranks choose {other!r}, 2 ranks {one!r}"
     print("folder: equal")
 
@@ -246,14 +247,21 @@ def check_refusals(folder: str) -> None:
          tp.RunError, module, [[1], []], {"tokenizer": plain}),
         ("token 0 of prompt 1: expected an id from 0 to 255, got -1", tp.RunError, module,
          [[1, 2], [-1]], {"tokenizer": plain, "max_new_tokens": 2}),
-        ("the model has 64 positions", tp.ExportError, module, ["a", "b" * 60],
+        ("a prompt of 60 tokens and 5 behind it are 65, the model has 64 positions: write "
+         "max_new_tokens=4", tp.RunError, module, ["a", "b" * 60],
          {"tokenizer": plain, "max_new_tokens": 5}),
         ("no chat template", tp.RunError, module, [{"role": "user", "content": "a"}],
          {"tokenizer": plain}),
         ("token 1 of the prompt: expected an id from 0 to 255, got 256", tp.RunError, module,
          [1, 256], {"tokenizer": plain, "max_new_tokens": 2}),
-        ("the model has 64 positions", tp.ExportError, module, text,
+        ("the model has 64 positions", tp.RunError, module, text,
          {"tokenizer": plain, "max_new_tokens": 63}),
+        ("the model has 64 positions: shorten the prompt", tp.RunError, module, "a" * 64,
+         {"tokenizer": plain, "max_new_tokens": 1}),
+        ("no option 'nonsense'", tp.CompileError, module, text,
+         {"tokenizer": plain, "max_new_tokens": 2, "nonsense": 1}),
+        ("option weight_storage: expected 'f16' or 'bf16', got 'f8'", tp.CompileError, module, text,
+         {"tokenizer": plain, "max_new_tokens": 2, "weight_storage": "f8"}),
         ("max_new_tokens: expected", tp.RunError, module, text,
          {"tokenizer": plain, "max_new_tokens": 0}),
         ("temperature: expected", tp.RunError, module, text, {"temperature": -1}),
@@ -266,6 +274,8 @@ def check_refusals(folder: str) -> None:
     ]
     with open(f"{folder}/config.json", "w", encoding="utf-8") as file:
         file.write("{}")
+    written = list(tp.generate(module, [1] * 60))
+    assert 1 <= len(written) <= 4, written  # as many as there are positions for
     for message, kind, model, prompt, more in cases:
         try:
             list(tp.generate(model, prompt, **more))

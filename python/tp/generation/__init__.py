@@ -66,7 +66,7 @@ def decode_step(module: Any, length: int, batch: int = 1,
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ExportError(f"decode_step: {name}: expected a number from 1 on, got {value!r}")
     text = config.get_text_config(decoder=True)
-    most = getattr(text, "max_position_embeddings", None)
+    most = positions_of(module)
     if most is not None and length > most:
         raise ExportError(f"decode_step: length: the model has {most} positions, got {length}")
     from .windows import with_windows
@@ -100,6 +100,15 @@ def decode_step(module: Any, length: int, batch: int = 1,
         from ..export.entries import join
         return join({_DECODE: decode, **{f"{PREFILL}{count}": model(count, False)
                                          for count in lengths}}, {_DECODE: _DECODE_CALLS})
+
+
+def positions_of(module: Any) -> int | None:
+    """How many positions a causal language model has, or None where its config does not say."""
+    config: Any = getattr(module, "config", None)
+    if not hasattr(config, "get_text_config"):
+        return None
+    most: int | None = getattr(config.get_text_config(decoder=True), "max_position_embeddings", None)
+    return most
 
 
 def _prefill_lengths(prefill: Sequence[int] | None, length: int) -> list[int]:

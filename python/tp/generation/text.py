@@ -9,10 +9,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from ..compile_options import ARGUMENTS, option_flags
 from ..compiler import compile
 from ..errors import ExportError, RunError
 from ..export import require
-from . import decode_step, sample, sample_batch
+from . import decode_step, positions_of, sample, sample_batch
 from .prefill import default_lengths
 from .prompts import is_batch, prompt_tokens, prompts_tokens
 from .sampling import Sampler
@@ -38,7 +39,7 @@ def generate(model: Any, prompt: Sequence[str] | Sequence[Sequence[Any]],
              **options: Any) -> list[Any]: ...
 
 
-def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int = 256,
+def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int | None = None,
              temperature: float = 0.0, top_k: int | None = None, top_p: float | None = None,
              seed: int = 0, plan: Any = None, tokenizer: Any = None,
              **options: Any) -> Iterator[Any] | list[Any]:
@@ -55,7 +56,8 @@ def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int =
             A list of several of one kind is a batch. Token ids need no tokenizer: without one,
             token ids come back too.
         mesh: sizes of the axes, as tp.compile takes them; None is one rank.
-        max_new_tokens: the most tokens to generate. The text ends before at a stop token.
+        max_new_tokens: the most tokens to generate; None is 256, or as many as the model has
+            positions for. The text ends before at a stop token.
         temperature, top_k, top_p, seed: as tp.generation.sampling.Sampler takes them; a temperature of 0
             takes the most probable token each time.
         plan: as tp.compile takes it; None is the model's own plan, or `"auto"` where it has none.
@@ -72,7 +74,8 @@ def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int =
         module, words = _read(model, tokenizer)
         rows = prompts_tokens(words, prompt) if batched else [prompt_tokens(words, prompt)]
         longest = max(len(tokens) for tokens in rows)
-        length = longest + _count(max_new_tokens)
+        count = _count_that_fits(max_new_tokens, longest, positions_of(module))
+        length = longest + count
         # One prompt is no reason to export a program for each length of others.
         lengths = [part for part in default_lengths(length) if part <= longest][-1:]
         with TextModel(module, words, mesh=mesh, length=length, plan=plan,
@@ -80,10 +83,10 @@ def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int =
                        **{"prefill": lengths, **options}) as text_model:
             if batched:
                 read_all = text_model.token_lists if words is None else text_model.texts
-                yield from read_all(rows, max_new_tokens, sampler)
+                yield from read_all(rows, count, sampler)
             else:
                 read = text_model.tokens if words is None else text_model.stream
-                yield from read(rows[0], max_new_tokens, sampler)
+                yield from read(rows[0], count, sampler)
     batched = is_batch(prompt)
     return list(texts()) if batched else texts()
 
@@ -112,6 +115,8 @@ class TextModel:
     def __init__(self, model: Any, tokenizer: Any = None, *, length: int, mesh: Any = None,
                  plan: Any = None, prefill: Sequence[int] | None = None, batch: int | None = None,
                  **options: Any) -> None:
+        # What is wrong is said before the export, which takes longer.
+        option_flags({name: value for name, value in options.items() if name not in ARGUMENTS})
         module, self.tokenizer = _read(model, tokenizer)
         self.stop = _stop_tokens(module, self.tokenizer)
         exported = decode_step(module, length=length, prefill=prefill, padded=batch is not None,
@@ -211,6 +216,19 @@ def _count(max_new_tokens: Any) -> int:
             max_new_tokens < 1):
         raise RunError(f"max_new_tokens: expected an integer from 1 on, got {max_new_tokens!r}")
     return max_new_tokens
+
+
+def _count_that_fits(max_new_tokens: int | None, prompt: int, positions: int | None) -> int:
+    """The number of tokens to generate behind a prompt of so many. Raises RunError."""
+    if max_new_tokens is None:
+        return 256 if positions is None else max(1, min(256, positions - prompt))
+    count = _count(max_new_tokens)
+    if positions is not None and prompt + count > positions:
+        room = positions - prompt
+        raise RunError(f"max_new_tokens: a prompt of {prompt} tokens and {count} behind it are "
+                       f"{prompt + count}, the model has {positions} positions: "
+                       + (f"write max_new_tokens={room}" if room > 0 else "shorten the prompt"))
+    return count
 
 
 def _read(model: Any, tokenizer: Any) -> tuple[Any, Any]:
