@@ -33,6 +33,33 @@ class Reversed(torch.autograd.Function):
         return -3 * gradient
 
 
+class Doubled(torch.autograd.Function):
+    """Twice the square, with a backward that says so."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, factor: float) -> torch.Tensor:  # type: ignore[override]
+        ctx.save_for_backward(x)
+        ctx.factor = factor
+        return factor * x * x
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+        return 2 * ctx.factor * ctx.saved_tensors[0] * gradient, None
+
+
+class Cut(torch.autograd.Function):
+    """Hands on what it gets; the gradient only where that is small."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        ctx.save_for_backward(x)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        return torch.where(ctx.saved_tensors[0].abs() < 5, gradient, 0.0)
+
+
 class Pair(nn.Module):
     """Two layers, and what `kind` says between them."""
 
@@ -66,6 +93,10 @@ class Pair(nn.Module):
             x = x.clone()
         elif self.kind == "a Function":
             x = Reversed.apply(self.first(x))  # type: ignore[no-untyped-call]
+        elif self.kind == "a Function that cuts":
+            x = Cut.apply(self.first(x))  # type: ignore[no-untyped-call]
+        elif self.kind == "a Function's derivative":
+            x = Doubled.apply(self.first(x), 2.0)  # type: ignore[no-untyped-call]
         elif self.kind == "a hook in forward":
             x = self.first(x)
             if x.requires_grad:
@@ -117,10 +148,12 @@ def main() -> None:
     torch.manual_seed(0)
     x, target = torch.randn(4, 8), torch.randn(4, 8)
     equal = [(kind, is_equal(kind, x, target)) for kind in
-             ("plain", "autocast", "all in autocast", "autocast in no_grad")]
+             ("plain", "autocast", "all in autocast", "autocast in no_grad",
+              "a Function's derivative")]
     for kind, found in equal:
         print(f"{kind}: {'equal' if found else 'DIFFERS'}")
-    for kind in ("no_grad in autocast", "inference_mode", "a Function", "a hook in forward",
+    for kind in ("no_grad in autocast", "inference_mode", "a Function", "a Function that cuts",
+                 "a hook in forward",
                  "a hook on a parameter", "a hook behind a gradient", "a backward hook",
                  "a backward hook before", "a hook of the optimizer"):
         module = Pair(kind)

@@ -13,6 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ...errors import ExportError
+from .functions import Call, described, is_derivative
 
 _HOOK = ("is called with a gradient, which a step computes without Python: remove it (what "
          "register_hook returned has remove()), or scale the loss or its gradient by tensor "
@@ -59,11 +60,17 @@ class _Regions(TorchFunctionMode):
 
 @contextmanager
 def refused() -> Iterator[None]:
-    """While the forward pass is traced, code that changes its gradients raises ExportError."""
-    def apply(cls: type, *_: Any, **__: Any) -> Any:
-        raise ExportError(f"{cls.__name__} is a torch.autograd.Function, whose backward a step does "
-                          "not know: write it as tensor operations: where forward is f and backward "
-                          "that of g, `g(x) + (f(x) - g(x)).detach()`")
+    """While the forward pass is traced, code that changes its gradients raises ExportError. So does
+    the end, if a torch.autograd.Function was called whose backward is not its forward's
+    derivative."""
+    calls: list[Call] = []
+    # A classmethod, which may be a base class's, and may be written in C.
+    own: Any = next(vars(base)["apply"] for base in torch.autograd.Function.__mro__
+                    if "apply" in vars(base))
+
+    def apply(cls: type, *arguments: Any, **options: Any) -> Any:
+        calls.append(Call(cls, described(arguments)))
+        return own.__get__(None, cls)(*arguments, **options)
 
     def hook(*_: Any, **__: Any) -> Any:
         raise ExportError(f"a hook on a tensor {_HOOK}")
@@ -89,6 +96,12 @@ def refused() -> Iterator[None]:
             _patched(torch.autocast, "__enter__", enter_autocast), \
             _patched(torch.autocast, "__exit__", exit_autocast), regions:
         yield
+    for call in calls:
+        if not is_derivative(call):
+            raise ExportError(f"{call.function.__name__} is a torch.autograd.Function whose backward "
+                              "is not the derivative of its forward, which a step takes: write it "
+                              "as tensor operations: where forward is f and backward that of g, "
+                              "`g(x) + (f(x) - g(x)).detach()`")
 
 
 @contextmanager
