@@ -48,16 +48,15 @@ class Doubled(torch.autograd.Function):
 
 
 class Cut(torch.autograd.Function):
-    """Hands on what it gets; the gradient only where that is small."""
+    """Hands on what it gets; of the gradient what is not large."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        ctx.save_for_backward(x)
         return x.clone()
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        return torch.where(ctx.saved_tensors[0].abs() < 5, gradient, 0.0)
+        return gradient.clamp(-1000, 1000)
 
 
 class Pair(nn.Module):

@@ -12,8 +12,9 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-# Random arguments of each size are tried: where a function cuts off, some of them are outside.
-_SCALES = (0.1, 1.0, 10.0)
+# Random arguments of each size, and gradients as large, are tried: where a function cuts off, some
+# of them are outside.
+_SCALES = (1e-3, 0.1, 1.0, 10.0, 1e4)
 
 
 @dataclass
@@ -80,14 +81,14 @@ def _agrees(call: Call, scale: float, generator: torch.Generator) -> bool:
     for output in (call.function.apply(*arguments), computed):
         outputs = [value for value in pytree.tree_leaves(output)
                    if isinstance(value, torch.Tensor) and value.requires_grad]
-        seeds = [torch.ones_like(value).cumsum(-1) if value.dim() else torch.ones_like(value)
-                 for value in outputs]
+        seeds = [scale * (torch.ones_like(value).cumsum(-1) if value.dim() else
+                          torch.ones_like(value)) for value in outputs]
         found.append(torch.autograd.grad(outputs, trained, seeds, allow_unused=True)
                      if outputs else [None] * len(trained))
     for own, derived in zip(*found):
         own = torch.zeros(()) if own is None else own
         derived = torch.zeros(()) if derived is None else derived
         if not torch.allclose(*torch.broadcast_tensors(own.double(), derived.double()), rtol=1e-5,
-                              atol=1e-8):
+                              atol=1e-8 * scale):
             return False
     return True
