@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
 
 from ...errors import ExportError
 from .functions import Call, described, is_derivative
@@ -46,13 +47,18 @@ def check_hooks(module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> No
 
 
 class _Regions(TorchFunctionMode):
-    """Raises ExportError where gradients are turned off inside of autocast: torch.export forgets
-    it."""
+    """Raises ExportError where gradients are turned off inside of autocast, which torch.export
+    forgets, for something that has one."""
 
     depth = 0
+    is_off = False
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is torch._C._set_grad_enabled and self.depth and not args[0]:
+        if func is torch._C._set_grad_enabled:
+            self.is_off = self.depth > 0 and not args[0]
+        elif self.is_off and getattr(func, "__name__", "") != "__get__" and any(
+                isinstance(value, torch.Tensor) and value.requires_grad
+                for value in pytree.tree_leaves((args, kwargs))):
             raise ExportError("torch.no_grad() inside of torch.autocast() is not supported: write "
                               ".detach() behind what it makes, or no_grad around autocast")
         return func(*args, **(kwargs or {}))
