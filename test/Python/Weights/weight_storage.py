@@ -90,7 +90,7 @@ refused(lambda: tp.load("f16.1.tp", weights={**large, "up.weight": module.up.wei
         "write .to(torch.float32)")
 tp.load("bf16.1.tp", weights=large)(ids)
 refused(lambda: tp.compile(model, weight_storage="q4_0"), "got 'q4_0'")
-refused(lambda: tp.compile(model, weight_storage="f64"), "weights are stored in f16 or bf16")
+refused(lambda: tp.compile(model, weight_storage="f64"), "expected 'f16' or 'bf16', got 'f64'")
 refused(lambda: tp.compile(model, target="cuda", weight_storage="f16"),
         "weight storage is for CPU artifacts")
 
