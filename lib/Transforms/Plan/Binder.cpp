@@ -26,7 +26,8 @@ Binder::Binder(func::FuncOp function, const ModuleTree &tree,
   uses = parameterUses(function);
   for (ParameterUse &use : uses) {
     if (use.stackedDim) {
-      stackedUses.insert({use.parameter, &use});
+      if (!use.isPartOfWeight)
+        stackedUses.insert({use.parameter, &use});
       continue;
     }
     usesOf[use.parameter].push_back(&use);

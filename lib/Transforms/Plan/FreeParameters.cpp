@@ -25,8 +25,12 @@ void Binder::freeParameters() {
         argumentPins.contains(number))
       continue;
     BlockArgument argument = function.getArgument(number);
-    bool isWeight = type.getRank() > 1 && (!usesOf.lookup(argument).empty() ||
-                                           stackedUses.contains(argument));
+    auto isProduct = [](const ParameterUse *use) {
+      return !use->isPartOfWeight;
+    };
+    bool isWeight = type.getRank() > 1 &&
+                    (llvm::any_of(usesOf.lookup(argument), isProduct) ||
+                     stackedUses.contains(argument));
     freeArguments.insert(
         {number, isWeight ? FreePort::Sharded : FreePort::Any});
   }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ParameterUse.h"
-#include "Parameters/ParameterView.h"
+#include "Parameters/CarriedWeights.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tp/IR/TP.h"
@@ -186,31 +186,6 @@ static OpOperand *indexInput(linalg::LinalgOp op, ValueRange indices) {
   return nullptr;
 }
 
-/// What a lookup makes of matrices that it selects, each whole: the weights of
-/// the experts of a token.
-static std::optional<ParameterView> followSelection(const ParameterView &view,
-                                                    tensor::ExtractOp extract) {
-  auto op = dyn_cast_or_null<linalg::LinalgOp>(extract->getParentOp());
-  if (!op || op->getNumResults() != 1 || view.dims.size() < 3)
-    return std::nullopt;
-  AffineMap to = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  ParameterView next{op->getResult(0),
-                     SmallVector<int64_t>(to.getNumResults(), -1),
-                     view.stackedDim};
-  unsigned followed = 0;
-  for (auto [dim, index] : llvm::zip(view.dims, extract.getIndices())) {
-    auto loop = index.getDefiningOp<linalg::IndexOp>();
-    if (!loop || loop->getParentOp() != op.getOperation())
-      continue;
-    if (std::optional<unsigned> position = to.getResultPosition(
-            getAffineDimExpr(loop.getDim(), op.getContext()))) {
-      next.dims[*position] = dim;
-      ++followed;
-    }
-  }
-  return followed >= 2 ? std::optional(std::move(next)) : std::nullopt;
-}
-
 static std::optional<ParameterUse>
 gatherUse(tensor::ExtractOp extract, const ParameterView &view, int64_t rank) {
   auto op = dyn_cast_or_null<linalg::LinalgOp>(extract->getParentOp());
@@ -276,59 +251,49 @@ contractionUse(OpOperand &operand, const ParameterView &view, int64_t rank) {
   return use;
 }
 
+/// Completes the use of a contraction.
+static void findBoundary(ParameterUse &use, func::FuncOp function,
+                         StringRef module) {
+  Type inputElement = getElementTypeOrSelf(use.input->get().getType());
+  takeRounding(use, inputElement);
+  findBias(use, function, module);
+  takeRounding(use, inputElement);
+  contractionViews(use, use.input);
+}
+
 std::vector<ParameterUse> tp::parameterUses(func::FuncOp function,
                                             bool throughSelections) {
   std::vector<ParameterUse> result;
-  for (BlockArgument argument : function.getArguments()) {
-    unsigned number = argument.getArgNumber();
-    auto type = dyn_cast<RankedTensorType>(argument.getType());
-    auto kind = function.getArgAttrOfType<StringAttr>(number, attr::kind);
-    auto name = function.getArgAttrOfType<StringAttr>(number, attr::name);
-    if (!type || !name ||
-        (kind && kind.getValue() != "parameter" && kind.getValue() != "buffer"))
-      continue;
-    StringRef module = name.getValue().contains('.')
-                           ? name.getValue().rsplit('.').first
-                           : StringRef();
-    SmallVector<ParameterView> worklist{
-        {argument, llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()))}};
-    while (!worklist.empty()) {
-      ParameterView view = worklist.pop_back_val();
-      for (OpOperand &operand : view.value.getUses()) {
-        std::optional<ParameterUse> use;
-        auto extract = dyn_cast<tensor::ExtractOp>(operand.getOwner());
-        if (extract && throughSelections)
-          if (std::optional<ParameterView> next =
-                  followSelection(view, extract)) {
-            worklist.push_back(std::move(*next));
-            continue;
-          }
-        if (extract)
-          use = gatherUse(extract, view, type.getRank());
-        else
-          use = contractionUse(operand, view, type.getRank());
-        if (!use) {
-          if (std::optional<ParameterView> next =
-                  follow(view, operand.getOwner()))
-            worklist.push_back(std::move(*next));
-          continue;
-        }
-        // Some of many, at once: part of a packed weight.
-        if (view.partOf && view.partOf != view.stackedDim)
-          continue;
-        use->parameter = argument;
-        use->stackedDim = view.stackedDim;
-        if (!use->isGather) {
-          Type inputElement = getElementTypeOrSelf(use->input->get().getType());
-          takeRounding(*use, inputElement);
-          findBias(*use, function, module);
-          takeRounding(*use, inputElement);
-          contractionViews(*use, use->input);
-        }
-        result.push_back(std::move(*use));
-      }
-    }
+  std::vector<WeightView> weights = argumentWeights(function);
+  Activations activations = activationsBeside(weights, function);
+  llvm::DenseSet<Value> derived;
+  for (const WeightView &weight : weights) {
+    BlockArgument parameter = weight.parameter;
+    int64_t rank = cast<RankedTensorType>(parameter.getType()).getRank();
+    StringRef name =
+        function
+            .getArgAttrOfType<StringAttr>(parameter.getArgNumber(), attr::name)
+            .getValue();
+    StringRef module = name.contains('.') ? name.rsplit('.').first : "";
+    forEachUse(weight.view, {activations, throughSelections, &derived},
+               [&](const ParameterView &view, OpOperand &operand) {
+                 auto extract = dyn_cast<tensor::ExtractOp>(operand.getOwner());
+                 std::optional<ParameterUse> use =
+                     extract ? gatherUse(extract, view, rank)
+                             : contractionUse(operand, view, rank);
+                 // Some of many, at once: part of a packed weight.
+                 if (!use || (view.partOf && view.partOf != view.stackedDim))
+                   return;
+                 use->parameter = parameter;
+                 use->stackedDim = view.stackedDim;
+                 if (!use->isGather)
+                   findBoundary(*use, function, module);
+                 result.push_back(std::move(*use));
+               });
   }
+  for (ParameterUse &use : result)
+    use.isPartOfWeight =
+        !use.isGather && isPartOfWeight(use.op, derived, activations);
   // Uses are found in any order; ops are reported in the program's.
   std::stable_sort(result.begin(), result.end(),
                    [](const ParameterUse &left, const ParameterUse &right) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A parameter is followed forward through transposes and views to the
-// contraction or the gather that reads it. That op's other operand is the
+// A parameter is followed forward through transposes, views and what is
+// computed from it alone to the contraction or the gather that reads it. That op's other operand is the
 // module's input, its result (with the module's bias) the output.
 //
 //===----------------------------------------------------------------------===//
@@ -39,6 +39,9 @@ struct ParameterUse {
   /// The op reads one slice of the parameter, of those that lie along this
   /// dimension: a weight that is stacked over layers.
   std::optional<unsigned> stackedDim;
+  /// A product of weights alone that is added to another weight, as the two
+  /// small matrices of LoRA: no activation is multiplied with it.
+  bool isPartOfWeight = false;
   /// What the module reads; null where a gather has no index operand.
   mlir::OpOperand *input = nullptr;
   PortView inputView;

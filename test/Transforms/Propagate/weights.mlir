@@ -39,3 +39,37 @@ module attributes {tp.mesh = #mesh} {
     return %a, %b : tensor<16x8xf32>, tensor<16x8xf32>
   }
 }
+
+// -----
+
+// The norm of a weight is no weight: its parts are added, and the weight is used where it is.
+
+#mesh = #tp.mesh<"tp" = 4>
+
+// CHECK-LABEL: @main
+// CHECK-SAME: tp.layout = #tp.layout<#mesh, [shard<0>]>, tp.pin = {tp = "sharded"}
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]{{.*}}[partial<sum>]
+// CHECK: linalg.matmul {{.*}}[partial<sum>]{{.*}}[split<2>]
+module attributes {tp.mesh = #mesh} {
+  func.func @main(%x: tensor<64x8xf32> {tp.kind = "user_input", tp.pin = {tp = #tp.placement<shard<1>>}},
+                  %w: tensor<8x8xf32> {tp.kind = "parameter", tp.pin = {tp = "sharded"}}) -> (tensor<64x8xf32> {tp.pin = {tp = #tp.placement<replicate>}}) {
+    %zero = arith.constant 0.0 : f32
+    %n = tensor.empty() : tensor<8xf32>
+    %nf = linalg.fill ins(%zero : f32) outs(%n : tensor<8xf32>) -> tensor<8xf32>
+    %norm = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%w : tensor<8x8xf32>) outs(%nf : tensor<8xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %s = arith.addf %in, %out : f32
+      linalg.yield %s : f32
+    } -> tensor<8xf32>
+    %m = tensor.empty() : tensor<8x8xf32>
+    %v = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%w, %norm : tensor<8x8xf32>, tensor<8xf32>) outs(%m : tensor<8x8xf32>) {
+    ^bb0(%in: f32, %by: f32, %out: f32):
+      %q = arith.divf %in, %by : f32
+      linalg.yield %q : f32
+    } -> tensor<8x8xf32>
+    %e = tensor.empty() : tensor<64x8xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x8xf32>) -> tensor<64x8xf32>
+    %a = linalg.matmul ins(%x, %v : tensor<64x8xf32>, tensor<8x8xf32>) outs(%f : tensor<64x8xf32>) -> tensor<64x8xf32>
+    return %a : tensor<64x8xf32>
+  }
+}

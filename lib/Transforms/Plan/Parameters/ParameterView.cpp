@@ -65,7 +65,7 @@ static std::optional<ParameterView> followSlice(const ParameterView &view,
       cut = of;
     }
     if (!dropped[dim])
-      next.dims.push_back(isWhole || !isOne ? of : -1);
+      next.dims.push_back(of);
   }
   return next;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WholeModel/ActivationGraph.h"
+#include "Parameters/CarriedWeights.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/TP.h"
@@ -19,28 +20,23 @@ static bool isOfBackward(Operation *op) {
          moduleOf(op->getLoc()).starts_with("<optim");
 }
 
-/// An argument that calls of the program give.
-static bool isGiven(func::FuncOp function, unsigned argument) {
-  auto kind = function.getArgAttrOfType<StringAttr>(argument, attr::kind);
-  return !kind || kind.getValue() == "user_input";
-}
-
 ActivationGraph::ActivationGraph(func::FuncOp function,
                                  ArrayRef<ParameterUse> uses)
     : arguments(function.getArguments()) {
-  for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i)
-    nodes.emplace_back().isActivation = isGiven(function, i);
+  Activations activations =
+      activationsBeside(argumentWeights(function), function);
+  for (BlockArgument argument : arguments)
+    nodes.emplace_back().isActivation = activations.contains(argument);
   for (Operation &op : function.getBody().front()) {
     Node node;
     node.op = &op;
     node.isForward = !isOfBackward(&op);
     llvm::SetVector<Value> read(op.operand_begin(), op.operand_end());
     getUsedValuesDefinedAbove(op.getRegions(), read);
-    for (Value value : read) {
-      unsigned source = nodeOf(value);
-      node.sources.push_back(source);
-      node.isActivation |= nodes[source].isActivation;
-    }
+    for (Value value : read)
+      node.sources.push_back(nodeOf(value));
+    node.isActivation = llvm::any_of(
+        read, [&](Value value) { return activations.contains(value); });
     numbers[&op] = nodes.size();
     nodes.push_back(std::move(node));
   }

@@ -220,6 +220,7 @@ unsigned GraphReader::addValue(Value value, uint64_t key, bool isWeight,
   graph.values.push_back(value);
   graph.uses.emplace_back();
   graph.isWeight.push_back(isWeight);
+  graph.isSumOfWeights.push_back(false);
   keys.push_back(key);
   isTable.push_back(table);
   makers.push_back(graph.nodes.size());
@@ -286,6 +287,7 @@ LogicalResult GraphReader::readOp(Operation *op) {
   }
   node.key = keyOf(op);
   bool isWeight = !node.rule.slots.empty(), hasWeight = false;
+  bool isSum = true;
   bool table = node.kind == Node::Kind::Op;
   for (Value slot : node.rule.slots) {
     auto it = numbers.find(slot);
@@ -298,13 +300,19 @@ LogicalResult GraphReader::readOp(Operation *op) {
     node.slots.push_back(number);
     node.key = combineKeys(node.key, keys[number]);
     hasWeight |= graph.isWeight[number];
+    isSum &= !graph.movesWeights(number);
     isWeight &= graph.isWeight[number] || isTable[number];
     table &= isTable[number];
   }
+  isSum |= llvm::any_of(node.rule.factors, [](const Factor &factor) {
+    return factor.kind == FactorKind::Reduction && factor.size > 1;
+  });
   for (auto [i, result] : llvm::enumerate(op->getResults()))
-    if (isa<RankedTensorType>(result.getType()))
+    if (isa<RankedTensorType>(result.getType())) {
       node.results.push_back(addValue(result, combineKeys(node.key, i),
                                       isWeight && hasWeight, table));
+      graph.isSumOfWeights.back() = isWeight && hasWeight && isSum;
+    }
   if (node.kind == Node::Kind::Constrain && repeatsPin(node))
     op->getResult(0).replaceAllUsesWith(graph.values[node.slots.front()]);
   graph.nodes.push_back(std::move(node));

@@ -95,6 +95,8 @@ struct AssignmentGraph {
   std::vector<mlir::Value> values;
   /// Made of parameters alone.
   std::vector<bool> isWeight;
+  /// Of those: sums over dimensions of parameters, as the norms of rows.
+  std::vector<bool> isSumOfWeights;
   /// Per value.
   std::vector<llvm::SmallVector<SlotUse, 2>> uses;
   /// Per value: how often it is brought into another layout, relative to the
@@ -106,6 +108,12 @@ struct AssignmentGraph {
   /// The values that are one tensor, of shared arguments: by each of them, in
   /// the order of the entries.
   llvm::DenseMap<unsigned, llvm::SmallVector<unsigned, 2>> sharedValues;
+
+  /// Whether a collective on the value moves weights, which ranks use in the
+  /// layout that they have.
+  bool movesWeights(unsigned value) const {
+    return isWeight[value] && !isSumOfWeights[value];
+  }
 
   const Mesh &mesh() const { return meshAttr.getValue(); }
   mlir::func::FuncOp entryOf(const Node &node) const {

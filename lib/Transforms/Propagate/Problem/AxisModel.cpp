@@ -296,9 +296,9 @@ AxisModel AxisModelBuilder::build() {
     costs.calls = graph.calls[value];
     costs.shardedByMinor = dimsShardedByMinor(value);
     costs.bytePrice = options.bytePrice * held[value];
-    if (graph.isWeight[value])
+    if (graph.movesWeights(value))
       costs.collectiveFactor = gathered[value] ? 1 : weightPenalty;
-    else if (!updated[value])
+    else if (!graph.isWeight[value] && !updated[value])
       costs.gatherPenalty = gatherPenalty;
     // Iterations gather the slices that they take: as many bytes, less memory.
     if (int64_t more = graph.slices[value] - 1)

@@ -99,7 +99,7 @@ Cost MeshCosts::ofChange(unsigned value, const Layout &from, const Layout &to) {
     });
     Cost cost = pathCost(type.getShape(), bytes, at, step, costs)
                     .times(graph.calls[value]);
-    if (collectiveOf(step.kind) && graph.isWeight[value])
+    if (collectiveOf(step.kind) && graph.movesWeights(value))
       cost.primary *= weightPenalty;
     else if (movesData(step))
       cost.primary += dataMovementPenalty;
