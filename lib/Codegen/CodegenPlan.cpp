@@ -104,6 +104,9 @@ LogicalResult tp::target::emitLaunches(CodegenPlan &planned, EmitKernel emit) {
     if (failed(function))
       return failure();
     launch.setFunction(*function);
+    launch.setChecks(
+        kernel.walk([](cf::AssertOp) { return WalkResult::interrupt(); })
+            .wasInterrupted());
   }
   // Plans are in the values of the first equal kernel.
   for (tp::KernelOp kernel : kernels)

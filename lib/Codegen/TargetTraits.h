@@ -32,6 +32,9 @@ struct TargetTraits {
   bool computesParts = false;
   /// Whether a GEMM may multiply f32 by f16 or bf16.
   bool multipliesMixed = false;
+  /// Whether ranks agree on assertions within a step, before what outlives it is
+  /// written.
+  bool agreesWithinStep = false;
   /// Limit of the bytes of scores in one of the steps that stand in for an
   /// attention where no library does it; none where attention needs no steps.
   std::optional<int64_t> scoreBytes = std::nullopt;
@@ -42,7 +45,8 @@ inline constexpr TargetTraits cpuTraits = {"the CPU target",        64,
                                            /*fewRows=*/0,
                                            /*hasAttention=*/true,
                                            /*computesParts=*/true,
-                                           /*multipliesMixed=*/true};
+                                           /*multipliesMixed=*/true,
+                                           /*agreesWithinStep=*/true};
 inline constexpr TargetTraits cudaTraits = {"the CUDA target",
                                             256,
                                             /*hasEpilogues=*/true,
@@ -50,6 +54,7 @@ inline constexpr TargetTraits cudaTraits = {"the CUDA target",
                                             /*hasAttention=*/true,
                                             /*computesParts=*/false,
                                             /*multipliesMixed=*/false,
+                                            /*agreesWithinStep=*/false,
                                             /*scoreBytes=*/int64_t(64) << 20};
 
 /// The traits of target `name`, "cpu" or "cuda"; none of another.

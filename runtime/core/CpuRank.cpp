@@ -181,12 +181,25 @@ Status CpuRank::run(int64_t index) {
 Status CpuRank::runProgram() {
   useOneThreadPerRank();
   int32_t failedCheck = 0;
+  state->mayHaveWritten = !entry.agreeAt;
+  for (const std::unique_ptr<CpuRank> &part : parts)
+    state->mayHaveWritten &= !part->entry.agreeAt;
   for (const std::unique_ptr<CpuRank> &part : parts)
     for (int64_t i = 0; i < part->entry.part->times; ++i)
       if (Status failed = part->runCommands(failedCheck); !failed.ok())
         return failed;
   Status failed = runCommands(failedCheck);
-  return failed.ok() ? agree(failedCheck) : failed;
+  return failed.ok() ? agree(failedCheck, int64_t(entry.program.size()))
+                     : failed;
+}
+
+Status CpuRank::agreeBeforeWrites(int32_t failedCheck) {
+  // Who fails here for another reason knows nothing of the others.
+  state->mayHaveWritten = true;
+  Status agreed = agree(failedCheck, *entry.agreeAt);
+  if (agreed.code() == Code::Assert)
+    state->mayHaveWritten = false;
+  return agreed;
 }
 
 Status CpuRank::runCommands(int32_t &failedCheck) {
@@ -194,7 +207,13 @@ Status CpuRank::runCommands(int32_t &failedCheck) {
   if (options.poison)
     poison();
   int64_t commands = entry.program.size();
-  for (int64_t i = 0; i < commands; ++i) {
+  for (int64_t i = 0; i <= commands; ++i) {
+    if (entry.agreeAt == i)
+      if (Status failed = agreeBeforeWrites(failedCheck ? failedCheck : status);
+          !failed.ok())
+        return failed;
+    if (i == commands)
+      break;
     transport.progress(number, entry.progressAt(i));
     if (options.trace)
       commandTimes[i].begin = secondsNow();

@@ -47,6 +47,8 @@ private:
   Status runProgram();
   /// The parts and the commands; `failedCheck` is the first check that fails.
   Status runCommands(int32_t &failedCheck);
+  /// What no check has failed before may write arguments.
+  Status agreeBeforeWrites(int32_t failedCheck);
   Status run(int64_t index);
 
   /// Addresses of a command's buffers: a kernel's list, a gemm's a, b, c, a

@@ -64,7 +64,7 @@ Status Rank::wait() {
   Status status = finish();
   if (status.ok())
     status = copyUpdates();
-  else
+  else if (state->mayHaveWritten)
     loseUpdates();
   // All ranks know of a check that failed; everything else the others must
   // hear of.
@@ -124,9 +124,8 @@ Status Rank::measureCommands(int64_t, StepTimes &) {
                      spelling(entry.manifest.target) + "'");
 }
 
-Status Rank::agree(int32_t failedCheck) {
-  transport.progress(number,
-                     entry.progressAt(int64_t(entry.program.size())));
+Status Rank::agree(int32_t failedCheck, int64_t command) {
+  transport.progress(number, entry.progressAt(command));
   int32_t id = failedCheck;
   if (!options.skipCollectives)
     if (Status failed = transport.agreeOnStatus(number, failedCheck,

@@ -106,7 +106,7 @@ EntryView::EntryView(const Manifest &manifest, const Entry &entry)
       places(placesOf(manifest, entry, arguments)), results(entry.results),
       groups(manifest.groups), collectives(entry.collectives),
       memory(entry.memory), program(entry.program),
-      endWaitsFor(entry.endWaitsFor), part(entry.part),
+      endWaitsFor(entry.endWaitsFor), agreeAt(entry.agreeAt), part(entry.part),
       carried(wholeOf(manifest, entry).carried) {}
 
 std::vector<int64_t> Manifest::partsOf(int64_t entry) const {

@@ -275,8 +275,8 @@ private:
 
   void readEntry(const JsonReader &reader, Entry &entry) {
     reader.only({"name", "inputs", "signature", "results", "collectives",
-                 "memory", "program", "end_waits_for", "part_of", "times",
-                 "carried"});
+                 "memory", "program", "end_waits_for", "agree_at", "part_of",
+                 "times", "carried"});
     entry.name = reader.at("name").text();
     for (const JsonReader &port : reader.at("inputs").elements())
       entry.inputs.push_back(readPort(port, defaults::inputKind));
@@ -311,6 +311,11 @@ private:
         entry.carried.push_back(
             {value.at("name").text(), value.at("bytes").integer()});
       }
+    if (auto agree = reader.find("agree_at")) {
+      if (manifest.isCuda())
+        agree->error("an entry of a cpu target alone has it");
+      entry.agreeAt = agree->integer();
+    }
     if (auto waits = reader.find("end_waits_for")) {
       if (!manifest.isCuda())
         waits->error("an entry of a cuda target alone has it");

@@ -206,6 +206,8 @@ private:
                 [&](const Command &command) { writeCommand(entry, command); });
       if (entry.endWaitsFor)
         json.member("end_waits_for", *entry.endWaitsFor);
+      if (entry.agreeAt)
+        json.member("agree_at", *entry.agreeAt);
       if (entry.part) {
         json.member("part_of", entry.part->of);
         json.memberUnless(int64_t(1), "times", entry.part->times);

@@ -219,7 +219,8 @@ def TP_LaunchOp : TP_CommandOp<"launch"> {
     whether the kernel writes it, `read` whether it reads it. On devices `grid`
     and `block` are the launch's, `shared` the bytes of shared memory of a
     block, `scratch` the bytes of global memory that a launch needs beside its
-    buffers, `flops` and `bytes` what it computes and moves at least.
+    buffers, `flops` and `bytes` what it computes and moves at least. With `checks`
+    an assertion of it may fail.
 
     ```mlir
     tp.launch @tp_kernel_0(%x, %y : memref<6xf32>, memref<6xf32>) read [true, false] written [false, true]
@@ -233,7 +234,8 @@ def TP_LaunchOp : TP_CommandOp<"launch"> {
                        DefaultValuedAttr<I64Attr, "0">:$shared,
                        DefaultValuedAttr<I64Attr, "0">:$scratch,
                        DefaultValuedAttr<I64Attr, "0">:$flops,
-                       DefaultValuedAttr<I64Attr, "0">:$bytes);
+                       DefaultValuedAttr<I64Attr, "0">:$bytes,
+                       UnitAttr:$checks);
   let assemblyFormat = [{
     $function `(` $buffers `:` type($buffers) `)` `read` $read `written` $written attr-dict
   }];

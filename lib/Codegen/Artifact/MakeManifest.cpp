@@ -352,6 +352,10 @@ tp::target::makeManifest(ArrayRef<ManifestSource> entries) {
   for (auto [program, entry] : llvm::zip_equal(entries, manifest.entries))
     if (failed(describeEntry(program, compiled, entry)))
       return failure();
+  if (!manifest.isCuda())
+    for (size_t i = 0; i < manifest.entries.size(); ++i)
+      if (!manifest.entries[i].part)
+        describeChecks(entries, manifest, int64_t(i));
   const ManifestSource &last = entries.back();
   rt::Status status =
       rt::checkManifest(manifest, last.constantsAt + last.memory.constants);

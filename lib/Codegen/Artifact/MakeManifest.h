@@ -75,6 +75,12 @@ describeCommands(const ManifestSource &program, const CollectiveTables &tables);
 mlir::LogicalResult describeQueues(const ManifestSource &program,
                                    runtime::Entry &entry);
 
+/// Tells where ranks agree on the assertions of a step of the entry, if all of
+/// them come before what writes arguments. For the CPU, whose ranks may end a
+/// step anywhere.
+void describeChecks(llvm::ArrayRef<ManifestSource> programs,
+                    runtime::Manifest &manifest, int64_t entry);
+
 /// The bytes of a rank's program, of its memory and of its collectives.
 ProgramStatistics statisticsOf(const ManifestSource &program);
 /// Of a rank that has all entries: what they share once, and the arena of the

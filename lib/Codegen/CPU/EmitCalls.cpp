@@ -252,9 +252,11 @@ LogicalResult tp::cpu::emitCalls(CodegenPlan &planned, CallKernels &made) {
       written[i] = true;
     }
     OpBuilder builder(call);
-    tp::LaunchOp::create(builder, call.getLoc(), kernelOf(call, made), roots,
-                         read, written, /*grid=*/DenseI64ArrayAttr(),
-                         /*block=*/DenseI64ArrayAttr());
+    auto launch = tp::LaunchOp::create(
+        builder, call.getLoc(), kernelOf(call, made), roots, read, written,
+        /*grid=*/DenseI64ArrayAttr(), /*block=*/DenseI64ArrayAttr());
+    // What the function returns is an assertion.
+    launch.setChecks(true);
     call.erase();
   }
   return success();

@@ -37,8 +37,11 @@ public:
                 const TargetTraits &traits, GroupedBlock &grouped)
       : buffers(buffers), kernels(kernels), traits(traits), grouped(grouped) {
     if (auto program = dyn_cast<func::FuncOp>(block.getParentOp()))
-      for (auto [argument, result] : tp::updatesOf(program))
+      for (auto [argument, result] : tp::updatesOf(program)) {
         updated.insert(program.getArgument(argument));
+        updates.insert(
+            rootBuffer(block.getTerminator()->getOperand(result)));
+      }
   }
 
   LogicalResult add(Operation *command);
@@ -57,6 +60,8 @@ private:
                              const ComputeLoop &computeLoop,
                              ArrayRef<unsigned> before) const;
   bool mayBeBeside(const KernelNode &node, tp::KernelOp kernel) const;
+  bool writesUpdates(tp::KernelOp kernel) const;
+  bool checksBesideUpdates(const KernelNode &node, tp::KernelOp kernel) const;
   std::optional<CommonRows> rowsIn(const KernelNode &node,
                                    const ComputeLoop &computeLoop) const;
   void join(const Home &home, Operation *kernel, ComputeLoop *computeLoop);
@@ -70,6 +75,8 @@ private:
   GroupedBlock &grouped;
   /// Arguments whose next value the program returns.
   llvm::SmallDenseSet<Value> updated;
+  /// The memory of these values.
+  llvm::SmallDenseSet<Value> updates;
   std::vector<KernelNode> nodes;
   llvm::DenseMap<Value, Accesses> accesses;
   /// Per memory: the node, without commands, that what is computed of it again
@@ -187,6 +194,27 @@ bool KernelGrouper::mayBeBeside(const KernelNode &node,
          });
 }
 
+static bool hasChecks(tp::KernelOp kernel) {
+  return kernel
+      .walk([](cf::AssertOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+bool KernelGrouper::writesUpdates(tp::KernelOp kernel) const {
+  return llvm::any_of(kernel.getWrites(), [&](Value buffer) {
+    return updates.contains(rootBuffer(buffer));
+  });
+}
+
+/// Whether with the kernel the node would write what outlives the step before
+/// ranks agree on the assertions that they have together.
+bool KernelGrouper::checksBesideUpdates(const KernelNode &node,
+                                        tp::KernelOp kernel) const {
+  return traits.agreesWithinStep &&
+         ((node.writesUpdates && hasChecks(kernel)) ||
+          (node.checks && writesUpdates(kernel)));
+}
+
 /// The rows in which the compute loop could run in the kernel.
 std::optional<CommonRows>
 KernelGrouper::rowsIn(const KernelNode &node,
@@ -224,7 +252,7 @@ KernelGrouper::homeOf(tp::KernelOp kernel, const ComputeLoop &computeLoop,
   }
   for (unsigned candidate : candidates) {
     const KernelNode &node = nodes[candidate];
-    if (node.computeLoops.empty() ||
+    if (node.computeLoops.empty() || checksBesideUpdates(node, kernel) ||
         llvm::any_of(before,
                      [&](unsigned other) {
                        return other != candidate && reaches(other, candidate);
@@ -285,6 +313,10 @@ LogicalResult KernelGrouper::add(Operation *command) {
     if (computeLoop)
       node.computeLoops = {computeLoop};
     nodes.push_back(std::move(node));
+  }
+  if (auto kernel = dyn_cast<tp::KernelOp>(command)) {
+    nodes[number].checks |= hasChecks(kernel);
+    nodes[number].writesUpdates |= writesUpdates(kernel);
   }
   for (unsigned other : before)
     waitFor(number, other);

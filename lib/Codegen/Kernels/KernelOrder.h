@@ -24,6 +24,9 @@ struct KernelNode : KernelGroup {
   /// Whether it reads an argument that the program updates, and one that it
   /// does not, such as an input.
   bool readsState = false, readsInput = false;
+  /// Whether an assertion of it may fail, and whether what it writes is the
+  /// next value of an argument.
+  bool checks = false, writesUpdates = false;
 };
 
 /// The numbers of the nodes in the order in which they run: each behind those

@@ -19,6 +19,7 @@ from .decompositions import decomposition_table, gradients
 from .gradients.autocast import inline_autocast
 from .gradients.grad_modes import inline_grad_modes
 from .gradients.own_code import refused
+from .input_names import step_input_names
 from .marks import Marks
 from .raises import assert_what_raises
 from .refusals import module_path, refuse_trace, trace_error
@@ -89,7 +90,7 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
             marks.detach(program.graph)
             program.graph_module.recompile()
             refuse_trace(program)
-            assert_what_raises(program)
+            assert_what_raises(program, step_input_names(program, step.module))
             values = [node.meta["val"] for node in program.graph.nodes if node.op == "placeholder"]
             _check_loss(program)
             stack.enter_context(preserve_node_meta())

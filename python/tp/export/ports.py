@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
 import torch
@@ -14,8 +14,7 @@ from torch.utils import _pytree as pytree
 from ..dtypes import name_of_torch
 from ..errors import ExportError
 from ..model import Port, keys_of
-from .caches import tensors_of
-from .marks import positional_names
+from .input_names import input_names, walk
 
 KINDS = {InputKind.PARAMETER: "parameter", InputKind.BUFFER: "buffer",
           InputKind.CONSTANT_TENSOR: "constant_tensor", InputKind.USER_INPUT: "user_input"}
@@ -61,7 +60,7 @@ def ports_of(program: ExportedProgram, module: torch.nn.Module) -> Ports:
     placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
     changed = {spec.target for spec in program.graph_signature.output_specs
                if spec.kind == OutputKind.USER_INPUT_MUTATION}
-    inputs = iter(zip(*_input_names(program, module), _example(program)))
+    inputs = iter(zip(*input_names(program, module), _example(program)))
     arguments: list[Port] = []
     nodes: list[torch.fx.Node] = []
     values: list[torch.Tensor | None] = []
@@ -141,23 +140,6 @@ def _results(program: ExportedProgram, arguments: list[Port], keys: list[str],
     return [port for port, _ in ordered], [node for _, node in ordered]
 
 
-def _input_names(program: ExportedProgram,
-                 module: torch.nn.Module) -> tuple[list[str], list[bool]]:
-    """For every leaf of the call's arguments, in order: a name, and whether it is of a cache."""
-    spec = program.call_spec.in_spec
-    args, kwargs = pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
-    names: dict[int, str] = {}
-    for name, value in zip(positional_names(module, len(args)), args):
-        walk(value, name, names)
-    for name, value in kwargs.items():
-        walk(value, name, names)
-    of_cache: set[int] = set()
-    for tree in pytree.tree_leaves((args, kwargs), is_leaf=lambda tree: bool(tensors_of(tree))):
-        of_cache.update(leaf for _, leaf in tensors_of(tree))
-    leaves = range(spec.num_leaves)
-    return [names.get(i, f"input.{i}") for i in leaves], [i in of_cache for i in leaves]
-
-
 def _output_names(program: ExportedProgram) -> list[str]:
     """A name for every leaf of what the module returns: the key in a dict or ModelOutput, `output`
     for a single tensor, `output.0` in a tuple."""
@@ -166,24 +148,3 @@ def _output_names(program: ExportedProgram) -> list[str]:
     names: dict[int, str] = {}
     walk(tree, "" if isinstance(tree, Mapping) or is_dataclass(tree) else "output", names)
     return [names.get(i, f"output.{i}") for i in range(spec.num_leaves)]
-
-
-def walk(tree: Any, path: str, names: dict[int, str]) -> None:
-    """Names the leaves, which are numbers, by the keys that lead to them."""
-    def below(key: Any) -> str:
-        return f"{path}.{key}" if path else str(key)
-    if isinstance(tree, int) and not isinstance(tree, bool):
-        names[tree] = path
-    elif isinstance(tree, Mapping):
-        for key, value in tree.items():
-            walk(value, below(key), names)
-    elif isinstance(tree, (list, tuple)):
-        keys: Sequence[Any] = getattr(tree, "_fields", range(len(tree)))
-        for key, value in zip(keys, tree):
-            walk(value, below(key), names)
-    elif is_dataclass(tree):
-        for entry in fields(tree):
-            walk(getattr(tree, entry.name), below(entry.name), names)
-    elif tree is not None:
-        for key, value in tensors_of(tree):
-            walk(value, below(key), names)

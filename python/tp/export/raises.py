@@ -6,7 +6,7 @@ what the program uses of it.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -35,9 +35,9 @@ class _Read(NamedTuple):
     name: str
 
 
-def assert_what_raises(program: ExportedProgram) -> None:
+def assert_what_raises(program: ExportedProgram, input_names: Sequence[str]) -> None:
     """Puts an op of tp's own in front of every index that the program computes or is given, and of
-    every divisor.
+    every divisor. `input_names`: of every leaf of the call's arguments, which messages name.
 
     The graph is one of torch.export, before decompositions: those read where they know that they
     may. Raises ExportError where a constant of the module's code is outside.
@@ -45,6 +45,8 @@ def assert_what_raises(program: ExportedProgram) -> None:
     constants = {spec.arg.name: program.constants[spec.target]
                  for spec in program.graph_signature.input_specs
                  if spec.kind == InputKind.CONSTANT_TENSOR and spec.target in program.constants}
+    inputs = dict(zip((spec.arg.name for spec in program.graph_signature.input_specs
+                       if spec.kind == InputKind.USER_INPUT), input_names))
     for node in list(program.graph.nodes):
         if node.op != "call_function":
             continue
@@ -58,7 +60,7 @@ def assert_what_raises(program: ExportedProgram) -> None:
                 continue
             known = _range_of(index, constants)
             if known is None:
-                _insert(program.graph, node, read, index)
+                _insert(program.graph, node, read, index, _input_behind(index, inputs))
             elif known[0] < read.low or known[1] > read.high:
                 path = module_path(node)
                 raise ExportError(
@@ -123,9 +125,26 @@ def _is_written(node: torch.fx.Node) -> bool:
                and user.target not in IDENTITIES for user in node.users)
 
 
-def _insert(graph: torch.fx.Graph, node: torch.fx.Node, read: _Read, index: torch.fx.Node) -> None:
+def _input_behind(index: torch.fx.Node, inputs: Mapping[str, str]) -> str | None:
+    """The input that places are computed from, if it is one alone."""
+    found: set[str] = set()
+    work, seen = [index], {index}
+    while work:
+        node = work.pop()
+        if node.op == "placeholder":
+            found.add(node.name)
+        for source in node.all_input_nodes:
+            if source not in seen:
+                seen.add(source)
+                work.append(source)
+    return inputs.get(found.pop()) if len(found) == 1 else None
+
+
+def _insert(graph: torch.fx.Graph, node: torch.fx.Node, read: _Read, index: torch.fx.Node,
+            source: str | None) -> None:
+    op = read.name if source is None else f"{read.name} of input '{source}'"
     with graph.inserting_before(node):
-        checked = graph.call_function(CHECKED_PLACES, (index, read.low, read.high, read.name))
+        checked = graph.call_function(CHECKED_PLACES, (index, read.low, read.high, op))
     checked.meta = dict(node.meta)
     checked.meta["val"] = index.meta["val"]
     given: Any = checked

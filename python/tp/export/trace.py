@@ -17,6 +17,7 @@ from .caches import caches_as_trees
 from .checkpoints import Checkpoints
 from .decompositions import decomposition_table
 from .experts import experts_implementation
+from .input_names import input_names
 from .marks import Marks
 from .raises import assert_what_raises
 from .refusals import refuse_effects, refuse_trace, trace_error
@@ -48,7 +49,7 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
             with marks.recording(), Checkpoints(module).recording():
                 program = torch.export.export(module, args, dict(kwargs), strict=False)
             refuse_trace(program)
-            assert_what_raises(program)
+            assert_what_raises(program, input_names(program, module)[0])
             program = program.run_decompositions(decomposition_table())
             refuse_effects(program)
         except Exception as error:

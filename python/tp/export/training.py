@@ -6,18 +6,17 @@ from typing import Any
 
 import torch
 from torch.export.graph_signature import InputKind
-from torch.utils import _pytree as pytree
 
 from ..errors import ExportError
 from ..model import Model
 from .checks import check_call, check_tensors, distinct
 from .gradients.own_code import check_hooks
+from .input_names import step_input_names
 from .joint import Joint, Step, own_name, step_path, trace_step
 from .lower import lower
-from .marks import positional_names
 from .optimizers import Rule, make_optimizer, rules_of
 from .own_plan import own_plan_of
-from .ports import KINDS, table_names, value_of, walk
+from .ports import KINDS, table_names, value_of
 from .random_state import give_state
 from .rewrites import rewrite
 from .step_graph import StepGraph
@@ -132,7 +131,7 @@ class _Builder:
         """Buffers, constants and inputs, and those that the step changes."""
         program, joint = self._joint.program, self._joint
         specs = program.graph_signature.input_specs
-        inputs = iter(self._input_names())
+        inputs = iter(step_input_names(self._joint.program, self._module))
         for i in positions:
             spec, node = specs[i], joint.placeholders[i]
             kind, is_input = KINDS.get(spec.kind), spec.kind == InputKind.USER_INPUT
@@ -158,18 +157,3 @@ class _Builder:
         if state is not None:
             step.add_argument(state.argument, state.old, state.value)
             step.add_result(state.result, state.new)
-
-    def _input_names(self) -> list[str]:
-        spec = self._joint.program.call_spec.in_spec
-        (args, kwargs, target), _ = pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
-        names: dict[int, str] = {}
-        for name, value in zip(positional_names(self._module, len(args)), args):
-            walk(value, name, names)
-        for name, value in kwargs.items():
-            walk(value, name, names)
-        # The module may have an input of this name.
-        of_target = "target"
-        while any(name.split(".")[0] == of_target for name in names.values()):
-            of_target = f"loss_{of_target}"
-        walk(target, of_target, names)
-        return [names.get(i, f"input.{i}") for i in range(spec.num_leaves)]

@@ -255,7 +255,7 @@ Status DeviceRank::finish() {
   if (options.trace)
     if (Status status = readTimes(begun); !status.ok())
       return status;
-  return agree(int32_t(words[2]));
+  return agree(int32_t(words[2]), int64_t(entry.program.size()));
 }
 
 Status DeviceRank::readTimes(double begin) {

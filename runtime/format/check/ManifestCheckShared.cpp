@@ -116,6 +116,15 @@ private:
       return error("it has carried values and no parts");
     if (index > 0 && !entry.part && manifest.entries[index - 1].part)
       return error("it comes behind a part, expected parts behind all entries");
+    if (entry.agreeAt &&
+        (*entry.agreeAt < 0 || *entry.agreeAt > int64_t(entry.program.size())))
+      return error("its ranks agree at command " +
+                   std::to_string(*entry.agreeAt) + " of " +
+                   std::to_string(entry.program.size()));
+    if (entry.agreeAt && entry.part && entry.part->times > 1)
+      return error("its ranks agree in a part that runs " +
+                   std::to_string(entry.part->times) +
+                   " times, expected one that runs once");
     if (const std::optional<EntryPart> &part = entry.part) {
       if (part->of < 0 || part->of >= index || manifest.entries[part->of].part)
         return error("it is a part of entry " + std::to_string(part->of) +

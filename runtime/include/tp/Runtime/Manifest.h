@@ -84,6 +84,10 @@ struct Entry {
   /// Of a device's target alone: the command of the queue Communication for
   /// which the end of the step waits.
   std::optional<int64_t> endWaitsFor;
+  /// Of target cpu, on an entry or one of its parts: before this command, or
+  /// behind the last, ranks agree on the checks. All checks of a step come
+  /// before, and all that writes arguments comes behind.
+  std::optional<int64_t> agreeAt;
   /// Of a part: a loop's iteration, or what comes before a loop. A step of an
   /// entry runs its parts in their order, then its own program. Hosts do not
   /// run parts, which have no results.
@@ -168,6 +172,7 @@ public:
   const MemoryPlan &memory;
   const std::vector<Command> &program;
   const std::optional<int64_t> &endWaitsFor;
+  const std::optional<int64_t> &agreeAt;
   const std::optional<EntryPart> &part;
   /// Of the entry that this one is or is a part of.
   const std::vector<CarriedValue> &carried;

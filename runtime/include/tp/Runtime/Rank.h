@@ -95,6 +95,8 @@ class Rank;
 struct RankState {
   /// The one whose step is under way.
   const Rank *submitted = nullptr;
+  /// Whether the step under way may have written arguments, on any rank.
+  bool mayHaveWritten = true;
   /// Arguments that a failed step may have written in part.
   std::set<TensorNumber> lost;
 };
@@ -107,7 +109,7 @@ struct RankState {
 ///
 /// After a step the arguments that results update have their next values. A
 /// step that fails leaves them as they were, or, those that are updated in
-/// place, lost.
+/// place, lost: where it may have begun to write them.
 class Rank {
 public:
   virtual ~Rank() = default;
@@ -188,8 +190,8 @@ protected:
   virtual Status start(std::optional<ExternalStream> stream) = 0;
   virtual Status finish() = 0;
   /// What every step ends with: the ranks agree on the check that failed, by
-  /// its id, 0 for none.
-  Status agree(int32_t failedCheck);
+  /// its id, 0 for none. `command`: where in the program.
+  Status agree(int32_t failedCheck, int64_t command);
 
   const Artifact &artifact;
   const EntryView &entry;
