@@ -86,7 +86,8 @@ def document(flat):
     if not isinstance(flat, dict) or "entries" in flat:
         return flat
     whole, entry = dict(flat), {"inputs": []}
-    for key in ("name", "results", "collectives", "memory", "program", "end_waits_for"):
+    for key in ("name", "results", "collectives", "memory", "program", "end_waits_for",
+                "agree_at"):
         if key in whole:
             entry[key] = whole.pop(key)
     ports = whole.get("arguments")

@@ -234,7 +234,7 @@ FAULTS = {
         ("what is kept hides a bias",
          "return «!isa<KeptOp>(user)»; });", "true", JAX_CHECKPOINTS),
         ("several layers at once are one",
-         "if («view.partOf && view.partOf != view.stackedDim»)", "false", AUTO_PLAN),
+         "if (!use || («view.partOf && view.partOf != view.stackedDim»))", "false", AUTO_PLAN),
         ("the contracted dimension of a lookup",
          "«use.contracted[dim] = true;»\n"
          "    computed",

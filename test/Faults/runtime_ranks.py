@@ -97,6 +97,12 @@ FAULTS = [
     ("entries: two steps are under way", RANK_BASE,
      "  if (state->submitted)\n", "  if (state->submitted == this)\n",
      "CApiEntriesTest.*"),
+    # A check that fails before anything is written.
+    ("agree: what no rank has written is lost", "runtime/core/CpuRank.cpp",
+     "    state->mayHaveWritten = false;\n", "", "StateTest.ACheck*"),
+    ("agree: the step goes on", "runtime/core/CpuRank.cpp",
+     "          !failed.ok())\n        return failed;\n    if (i == commands)",
+     "          !failed.ok())\n        (void)failed;\n    if (i == commands)", "StateTest.ACheck*"),
     # States through the C ABI.
     ("states: a result is what its entry computed last", VIEWS,
      "      return {TP_ARGUMENT, *state};\n", "      return {side, index};\n",

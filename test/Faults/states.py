@@ -1,6 +1,7 @@
 """Faults in states that stay on the ranks: which are in place, in what order
 commands run then, and what of them is written."""
 
+AGREE = "Codegen/CPU/agree.mlir"
 UPDATE_IN_PLACE = "Codegen/update-in-place.mlir"
 SCHEDULE = "Codegen/schedule.mlir"
 NO_SCHEDULE = "Codegen/schedule-invalid.mlir"
@@ -15,6 +16,16 @@ ROLLED = "Regression/rolled-state.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
+    "lib/Codegen/Artifact/Checks.cpp": [
+        ("ranks agree before the checks", "«lastCheck->command < firstWrite->command»",
+         "true", AGREE),
+        ("ranks agree behind the writes", "if («!firstWrite && »writesArgument",
+         "", AGREE),
+    ],
+    "lib/Codegen/Kernels/KernelGroups.cpp": [
+        ("a kernel checks and updates", "(«node.checks» && writesUpdates(kernel))",
+         "false", AGREE),
+    ],
     "tools/tp-run/Data/SavedState.cpp": [
         ("what no step updates is state too",
          "if (port.dead || «!updated.contains(entry.tensorOf(int64_t(i)))»)",

@@ -80,8 +80,8 @@ static bool isWeight(const json &port) {
 
 json tp::test::document(const json &flat) {
   json whole = flat, entry = json::object();
-  for (const char *key :
-       {"name", "results", "collectives", "memory", "program", "end_waits_for"})
+  for (const char *key : {"name", "results", "collectives", "memory", "program",
+                          "end_waits_for", "agree_at"})
     if (whole.contains(key)) {
       entry[key] = whole[key];
       whole.erase(key);

@@ -39,8 +39,7 @@ public:
     if (auto program = dyn_cast<func::FuncOp>(block.getParentOp()))
       for (auto [argument, result] : tp::updatesOf(program)) {
         updated.insert(program.getArgument(argument));
-        updates.insert(
-            rootBuffer(block.getTerminator()->getOperand(result)));
+        updates.insert(rootBuffer(block.getTerminator()->getOperand(result)));
       }
   }
 
@@ -195,8 +194,7 @@ bool KernelGrouper::mayBeBeside(const KernelNode &node,
 }
 
 static bool hasChecks(tp::KernelOp kernel) {
-  return kernel
-      .walk([](cf::AssertOp) { return WalkResult::interrupt(); })
+  return kernel.walk([](cf::AssertOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }
 

@@ -14,7 +14,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
 from ..errors import ExportError
-from .decompositions.assertions import CHECKED_DIVISOR, CHECKED_PLACES
+from .decompositions.assertions import CHECKED_CLASSES, CHECKED_DIVISOR, CHECKED_PLACES
 from .refusals import in_module, module_path
 from .rewrites import IDENTITIES
 
@@ -35,6 +35,12 @@ class _Read(NamedTuple):
     name: str
 
 
+# The losses of classes: their scores, the classes; of the weight and the reduction nothing; and the
+# class that is ignored.
+_LOSSES = {aten.cross_entropy_loss.default: "cross_entropy", aten.nll_loss.default: "nll_loss",
+           aten.nll_loss_nd.default: "nll_loss", aten.nll_loss2d.default: "nll_loss"}
+
+
 def assert_what_raises(program: ExportedProgram, input_names: Sequence[str]) -> None:
     """Puts an op of tp's own in front of every index that the program computes or is given, and of
     every divisor. `input_names`: of every leaf of the call's arguments, which messages name.
@@ -52,6 +58,8 @@ def assert_what_raises(program: ExportedProgram, input_names: Sequence[str]) -> 
             continue
         if node.target in _DIVISIONS:
             _check_divisor(program.graph, node)
+        if node.target in _LOSSES:
+            _check_classes(program.graph, node, inputs)
         for read in _reads_of(node):
             index = node.args[read.argument]
             if read.position is not None:
@@ -142,7 +150,7 @@ def _input_behind(index: torch.fx.Node, inputs: Mapping[str, str]) -> str | None
 
 def _insert(graph: torch.fx.Graph, node: torch.fx.Node, read: _Read, index: torch.fx.Node,
             source: str | None) -> None:
-    op = read.name if source is None else f"{read.name} of input '{source}'"
+    op = _of_input(read.name, source)
     with graph.inserting_before(node):
         checked = graph.call_function(CHECKED_PLACES, (index, read.low, read.high, op))
     checked.meta = dict(node.meta)
@@ -153,6 +161,25 @@ def _insert(graph: torch.fx.Graph, node: torch.fx.Node, read: _Read, index: torc
         given[read.position] = checked
     node.args = tuple(given if i == read.argument else argument
                       for i, argument in enumerate(node.args))
+
+
+def _check_classes(graph: torch.fx.Graph, node: torch.fx.Node, inputs: Mapping[str, str]) -> None:
+    scores, classes = node.args[:2]
+    if classes.meta["val"].is_floating_point():
+        return
+    shape = scores.meta["val"].shape
+    ignored = node.args[4] if len(node.args) > 4 else -100
+    op = _of_input(_LOSSES[node.target], _input_behind(classes, inputs))
+    with graph.inserting_before(node):
+        checked = graph.call_function(
+            CHECKED_CLASSES, (classes, shape[1 if len(shape) > 1 else 0], ignored, op))
+    checked.meta = dict(node.meta)
+    checked.meta["val"] = classes.meta["val"]
+    node.args = (scores, checked, *node.args[2:])
+
+
+def _of_input(op: str, source: str | None) -> str:
+    return op if source is None else f"{op} of input '{source}'"
 
 
 def _check_divisor(graph: torch.fx.Graph, node: torch.fx.Node) -> None:

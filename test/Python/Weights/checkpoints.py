@@ -42,6 +42,11 @@ func.func @main(%t: tensor<4xf32> {tp.name = "t", tp.kind = "buffer"},
   %isInside = arith.cmpi ult, %at, %four : i64
   cf.assert %isInside, "no such place"
   %next = arith.addf %t, %t : tensor<4xf32>
+  %zero = arith.constant 0 : index
+  %first = tensor.extract %next[%zero] : tensor<4xf32>
+  %nine = arith.constant 9.0 : f32
+  %isSmall = arith.cmpf olt, %first, %nine : f32
+  cf.assert %isSmall, "too large"
   return %next : tensor<4xf32>
 }
 """

@@ -85,4 +85,28 @@ TEST_F(StateTest, AFailedStepLeavesItWholeOrLost) {
   EXPECT_EQ(numbers(2)[0], 12);
 }
 
+/// The check comes before what writes 's', and ranks agree between them.
+TEST_F(StateTest, ACheckThatFailsBeforeItIsWrittenLeavesItWhole) {
+  TestProgram program = programWithStates();
+  json &commands = program.manifest["program"];
+  std::rotate(commands.begin(), commands.end() - 1, commands.end());
+  program.manifest["agree_at"] = 1;
+  rank.reset();
+  artifact = program.open();
+  ASSERT_TRUE(artifact);
+  ASSERT_OK(createThreadTransport(artifact->entry(), transport));
+  ASSERT_OK(createRank(*artifact, *transport, 0, {.poison = true}, rank));
+  set(1, 1);
+  set(2, 2);
+  *numbers(0) = 1;
+  EXPECT_EQ(rank->step().code(), Code::Assert);
+  EXPECT_EQ(numbers(1)[0], 1);
+  EXPECT_EQ(numbers(2)[0], 2);
+  EXPECT_OK(rank->checkNotLost(1));
+  *numbers(0) = 0;
+  ASSERT_OK(rank->step());
+  EXPECT_EQ(numbers(1)[0], 11);
+  EXPECT_EQ(numbers(2)[0], 12);
+}
+
 } // namespace

@@ -186,6 +186,7 @@ TEST(ManifestTest, PartsOfAnEntry) {
   EntryView part(manifest, manifest.entries[2]);
   ASSERT_EQ(part.carried.size(), 2u);
   EXPECT_EQ(part.carried[1], (CarriedValue{"x", 64}));
+  manifest.entries[1].agreeAt = 1;
   Manifest again;
   ASSERT_OK(parseManifest(writeManifest(manifest), 64, again));
   EXPECT_TRUE(again == manifest);

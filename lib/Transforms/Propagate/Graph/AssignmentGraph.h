@@ -148,6 +148,9 @@ functionsOf(mlir::ModuleOp module);
 mlir::FailureOr<ShardingRule> ruleOf(mlir::Operation *op,
                                      bool replicateUnknown);
 
+/// Whether the op has a rule of its own.
+bool hasRule(mlir::Operation *op);
+
 /// True if the op has tensor slots or results.
 bool handlesTensors(mlir::Operation *op);
 

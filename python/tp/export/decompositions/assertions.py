@@ -15,11 +15,13 @@ from torch_mlir.dialects import arith, linalg, tensor
 
 from .own_ops import LIBRARY, integer, string, to_builtin
 
-_PLACES, _DIVISOR = "checked_places", "checked_divisor"
+_PLACES, _CLASSES, _DIVISOR = "checked_places", "checked_classes", "checked_divisor"
 LIBRARY.define(f"{_PLACES}(Tensor places, int low, int high, str op) -> Tensor")
+LIBRARY.define(f"{_CLASSES}(Tensor classes, int count, int ignored, str op) -> Tensor")
 LIBRARY.define(f"{_DIVISOR}(Tensor divisor, str op) -> Tensor")
 
 LIBRARY.impl(_PLACES, lambda places, low, high, op: torch.empty_like(places), "Meta")
+LIBRARY.impl(_CLASSES, lambda classes, count, ignored, op: torch.empty_like(classes), "Meta")
 LIBRARY.impl(_DIVISOR, lambda divisor, op: torch.empty_like(divisor), "Meta")
 
 
@@ -32,6 +34,17 @@ def _constant_places(places: torch.Tensor, low: int, high: int, op: str) -> torc
     return places.clone()
 
 
+def _constant_classes(classes: torch.Tensor, count: int, ignored: int, op: str) -> torch.Tensor:
+    if not bool((((classes >= 0) & (classes < count)) | (classes == ignored)).all()):
+        raise IndexError(f"{_class_message(op, count, ignored)}, got {classes.tolist()}")
+    return classes.clone()
+
+
+def _class_message(op: str, count: int, ignored: int) -> str:
+    also = "" if 0 <= ignored < count else f", or {ignored}, which is ignored"
+    return f"{op}: expected classes from 0 to {count - 1}{also}"
+
+
 def _constant_divisor(divisor: torch.Tensor, op: str) -> torch.Tensor:
     if not bool((divisor != 0).all()):
         raise ZeroDivisionError(f"{op}: expected divisors other than 0")
@@ -39,9 +52,11 @@ def _constant_divisor(divisor: torch.Tensor, op: str) -> torch.Tensor:
 
 
 LIBRARY.impl(_PLACES, _constant_places, "CPU")
+LIBRARY.impl(_CLASSES, _constant_classes, "CPU")
 LIBRARY.impl(_DIVISOR, _constant_divisor, "CPU")
 
 CHECKED_PLACES = torch.ops.tp.checked_places.default
+CHECKED_CLASSES = torch.ops.tp.checked_classes.default
 CHECKED_DIVISOR = torch.ops.tp.checked_divisor.default
 
 
@@ -65,6 +80,19 @@ def _are_inside(operands: Sequence[ir.Value]) -> tuple[str, _Condition]:
             arith.CmpIOp(arith.CmpIPredicate.sge, place, number(low)).result,
             arith.CmpIOp(arith.CmpIPredicate.sle, place, number(high)).result).result
     return f"{op}: expected places from {low} to {high}", condition
+
+
+def _are_classes(operands: Sequence[ir.Value]) -> tuple[str, _Condition]:
+    count, ignored, op = integer(operands[1]), integer(operands[2]), string(operands[3])
+
+    def condition(place: ir.Value) -> ir.Value:
+        def compared(predicate: arith.CmpIPredicate, value: int) -> ir.Value:
+            number = arith.ConstantOp(place.type, ir.IntegerAttr.get(place.type, value)).result
+            return arith.CmpIOp(predicate, place, number).result
+        inside = arith.AndIOp(compared(arith.CmpIPredicate.sge, 0),
+                              compared(arith.CmpIPredicate.slt, count)).result
+        return arith.OrIOp(inside, compared(arith.CmpIPredicate.eq, ignored)).result
+    return _class_message(op, count, ignored), condition
 
 
 def _are_not_zero(operands: Sequence[ir.Value]) -> tuple[str, _Condition]:
@@ -115,4 +143,5 @@ def _assert(value: ir.Value, message: str, condition: _Condition) -> None:
         linalg.YieldOp([holds])
 
 
-LOWERINGS = {_PLACES: _lowering(_are_inside), _DIVISOR: _lowering(_are_not_zero)}
+LOWERINGS = {_PLACES: _lowering(_are_inside), _CLASSES: _lowering(_are_classes),
+             _DIVISOR: _lowering(_are_not_zero)}
