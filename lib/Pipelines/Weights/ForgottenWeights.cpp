@@ -98,6 +98,48 @@ static bool hasNamedSibling(StringRef weight, const IsNamed &modules) {
   });
 }
 
+/// The parameters that entries store in shards; nothing where entries split
+/// work too, other than by data.
+static std::optional<llvm::StringSet<>>
+shardedInStorageAlone(ArrayAttr bindings) {
+  llvm::StringSet<> found;
+  for (auto binding : bindings.getAsRange<DictionaryAttr>()) {
+    auto style = binding.getAs<StringAttr>("style");
+    if (!style)
+      return std::nullopt;
+    if (style.getValue() == "fully_shard")
+      for (auto value :
+           binding.getAs<ArrayAttr>("values").getAsRange<DictionaryAttr>())
+        found.insert(value.getAs<StringAttr>("loc").getValue());
+    else if (style.getValue() != "argument" && style.getValue() != "result" &&
+             style.getValue() != "recompute")
+      return std::nullopt;
+  }
+  return found.empty() ? std::nullopt : std::optional(std::move(found));
+}
+
+/// Warns of parameters that belong to no module that a plan fully shards.
+static void warnOfUnsharded(const IsNamed &parameters,
+                            const llvm::StringSet<> &sharded,
+                            const llvm::StringSet<> &numbers,
+                            Location location) {
+  SmallVector<StringRef> whole;
+  for (const auto &[name, isNamed] : parameters)
+    if (!isNamed && !sharded.contains(name) && !numbers.contains(name))
+      whole.push_back(name);
+  if (whole.empty())
+    return;
+  InFlightDiagnostic warning = emitWarning(location)
+                               << "no module that the plan shards has '"
+                               << whole.front() << "'";
+  if (whole.size() > 1)
+    warning << " and " << whole.size() - 1 << " more";
+  warning << ": every rank holds " << (whole.size() > 1 ? "them" : "it")
+          << " whole";
+  warning.attachNote() << "to shard what other entries leave, write "
+                          "'tp.fully_shard \"\"'";
+}
+
 void tp::warnOfForgottenWeights(ModuleOp module, Location location) {
   auto bindings = module->getAttrOfType<ArrayAttr>(attr::bindings);
   auto mesh = module->getAttrOfType<MeshAttr>(attr::mesh);
@@ -108,6 +150,8 @@ void tp::warnOfForgottenWeights(ModuleOp module, Location location) {
   BoundArguments bound(bindings);
   // Styles are for modules with a matrix; other weights are arguments.
   Forgotten modules, arguments;
+  // A number stays whole.
+  llvm::StringSet<> numbers;
   std::vector<ForgottenWeight> weights;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())
@@ -119,10 +163,15 @@ void tp::warnOfForgottenWeights(ModuleOp module, Location location) {
         continue;
       bool isNamed = bound.containsParameter(i, name.getValue());
       arguments.isNamed[name.str()] |= isNamed;
+      auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[i]);
+      if (type && type.hasStaticShape() && type.getNumElements() == 1)
+        numbers.insert(name.getValue());
       if (name.getValue().contains('.'))
         modules.isNamed[name.getValue().rsplit('.').first.str()] |= isNamed;
     }
   }
+  if (auto sharded = shardedInStorageAlone(bindings))
+    return warnOfUnsharded(arguments.isNamed, *sharded, numbers, location);
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())
       continue;

@@ -3,7 +3,7 @@
 module {
   tp.plan @p on <"dp" = 2>["dp"] {
     // expected-error@+2 {{no module or parameter matches 'layers.*'}}
-    // expected-note@+1 {{did you mean '*'? (3 matches)}}
+    // expected-note@+1 {{did you mean 'a.*'? (1 match)}}
     tp.fully_shard "layers.*"
   }
   func.func @f(%w: tensor<4x4xf32> {tp.name = "a.weight", tp.kind = "parameter"}, %x: tensor<4xf32> {tp.name = "b.x", tp.kind = "buffer"}) -> tensor<4x4xf32> {

@@ -109,7 +109,10 @@ std::vector<Suggestion> tp::otherPrefixes(StringRef pattern,
   for (StringRef name : names) {
     SmallVector<StringRef> segments = segmentsOf(name);
     size_t common = std::min(wanted.size(), segments.size());
-    if (name.empty() || wanted.size() == segments.size() ||
+    // A star alone says nothing of a name.
+    bool saysAny = llvm::any_of(ArrayRef(wanted).take_back(common),
+                                [](StringRef each) { return each != "*"; });
+    if (name.empty() || !saysAny || wanted.size() == segments.size() ||
         !segmentsMatch(ArrayRef(wanted).take_back(common),
                        ArrayRef(segments).take_back(common)))
       continue;
