@@ -230,6 +230,16 @@ FAULTS = {
         ("layers in groups are no layers",
          "«next.stackedDim.value_or(of) != of» ||", "next.stackedDim.has_value()", AUTO_PLAN),
     ],
+    "lib/Transforms/Plan/Parameters/DerivedWeights.cpp": [
+        ("what is added to an activation is a weight",
+         "«activations.contains(op->getResult(0))» ||", "false", AUTO_PLAN),
+        ("a reversed stack is none", "«loop ? !free.test(*loop) : computed.has_value()»",
+         "!loop || !free.test(*loop)", AUTO_PLAN),
+    ],
+    "lib/Transforms/Plan/FreeParameters.cpp": [
+        ("the small matrices of a sum are split", "return «!use->isPartOfWeight»;", "true",
+         AUTO_PLAN),
+    ],
     "lib/Transforms/Plan/ParameterUse.cpp": [
         ("what is kept hides a bias",
          "return «!isa<KeptOp>(user)»; });", "true", JAX_CHECKPOINTS),
