@@ -224,15 +224,14 @@ FAULTS = {
          "(void)0;", NORMALIZE),
     ],
     "lib/Transforms/Plan/Parameters/ParameterView.cpp": [
-        ("a transposed weight is bound as it stands",
-         "next.dims.push_back(«dim ? view.dims[*dim] : -1»);",
-         "view.dims[next.dims.size()]", APPLY_PLAN),
         ("layers in groups are no layers",
          "«next.stackedDim.value_or(of) != of» ||", "next.stackedDim.has_value()", AUTO_PLAN),
     ],
     "lib/Transforms/Plan/Parameters/DerivedWeights.cpp": [
         ("what is added to an activation is a weight",
          "«activations.contains(op->getResult(0))» ||", "false", AUTO_PLAN),
+        ("a transposed weight is bound as it stands",
+         ": «view.dims[dim - places.begin()]»);", "view.dims[next.dims.size()]", APPLY_PLAN),
         ("a reversed stack is none", "«loop ? !free.test(*loop) : computed.has_value()»",
          "!loop || !free.test(*loop)", AUTO_PLAN),
     ],
