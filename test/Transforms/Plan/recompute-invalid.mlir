@@ -2,7 +2,7 @@
 
 tp.plan @p on <"tp" = 2>["tp"] {
   // expected-error@+2 {{no module or parameter matches 'blocks.*'}}
-  // expected-note@+1 {{did you mean '*'? (1 match)}}
+  // expected-note@+1 {{did you mean 'block.*'? (1 match)}}
   tp.recompute "blocks.*"
 }
 func.func @main(%x: tensor<8xf32> {tp.name = "x", tp.kind = "user_input"}) -> tensor<8xf32> {

@@ -16,7 +16,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// Collectives on what is made of parameters alone count a thousandfold.
+/// Collectives on what is made of parameters alone count a thousandfold, but
+/// for sums over dimensions of them.
 static constexpr int64_t weightPenalty = 1000;
 
 namespace {
@@ -42,7 +43,7 @@ private:
   FailureOr<std::vector<SearchStrategy>> strategiesOf(Operation *op);
   FailureOr<FreeCosts> freeCosts(Operation *op);
   Cost costOf(Operation *op, const SimulatedStrategy &strategy) const;
-  unsigned addValue(Value value, bool isWeight);
+  unsigned addValue(Value value, bool isWeight, bool isSum = false);
 
   func::FuncOp func;
   const AxisCosts &costs;
@@ -52,6 +53,8 @@ private:
   llvm::DenseMap<Value, unsigned> numbers;
   /// Made of parameters alone.
   llvm::DenseMap<Value, bool> isWeight;
+  /// Of those, sums.
+  llvm::DenseMap<Value, bool> isSumOfWeights;
   /// Per value, the node that makes it.
   SmallVector<unsigned> makers;
 };
@@ -70,19 +73,32 @@ static bool isMadeOfNothing(Value value) {
   });
 }
 
+static bool reduces(Operation *op) {
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  return structured &&
+         llvm::any_of(llvm::zip(structured.getIteratorTypesArray(),
+                                structured.getStaticLoopRanges()),
+                      [](auto loop) {
+                        return std::get<0>(loop) ==
+                                   utils::IteratorType::reduction &&
+                               std::get<1>(loop) > 1;
+                      });
+}
+
 /// True for what constants alone decide.
 static bool isTable(Value value) {
   Operation *op = value.getDefiningOp();
   return op && llvm::all_of(tensorOperands(op), isTable);
 }
 
-unsigned SearchGraphReader::addValue(Value value, bool weight) {
+unsigned SearchGraphReader::addValue(Value value, bool weight, bool sum) {
   unsigned number = program.values.size();
   numbers[value] = number;
   isWeight[value] = weight;
+  isSumOfWeights[value] = weight && sum;
   makers.push_back(program.nodes.size());
-  program.values.push_back(
-      {cast<RankedTensorType>(value.getType()), weight ? weightPenalty : 1, 0});
+  program.values.push_back({cast<RankedTensorType>(value.getType()),
+                            weight && !sum ? weightPenalty : 1, 0});
   return number;
 }
 
@@ -210,16 +226,18 @@ LogicalResult SearchGraphReader::readOp(Operation *op) {
     return failure();
   SearchNode node;
   node.strategies = std::move(*strategies);
-  bool allWeights = true, anyWeight = false;
+  bool allWeights = true, anyWeight = false, allSums = true;
   for (Value operand : tensorOperands(op)) {
     allWeights &= isTable(operand) || isWeight.lookup(operand);
     anyWeight |= isWeight.lookup(operand);
+    allSums &= !isWeight.lookup(operand) || isSumOfWeights.lookup(operand);
     if (isMadeOfNothing(operand))
       continue;
     node.slots.push_back(numbers.at(operand));
     ++program.values[node.slots.back()].uses;
   }
-  node.result = addValue(op->getResult(0), allWeights && anyWeight);
+  node.result = addValue(op->getResult(0), allWeights && anyWeight,
+                         allSums || reduces(op));
   program.nodes.push_back(std::move(node));
   return success();
 }

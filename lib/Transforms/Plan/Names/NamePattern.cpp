@@ -104,15 +104,19 @@ bool tp::nameMatches(StringRef pattern, StringRef name) {
 std::vector<Suggestion> tp::otherPrefixes(StringRef pattern,
                                           ArrayRef<StringRef> names) {
   SmallVector<StringRef> wanted = segmentsOf(pattern);
+  // A star alone says nothing of a name.
+  auto says = [](ArrayRef<StringRef> segments) {
+    return llvm::any_of(segments, [](StringRef each) { return each != "*"; });
+  };
+  bool saysMore = says(wanted);
   // With how many segments they differ by.
   std::vector<std::pair<size_t, Suggestion>> found;
   for (StringRef name : names) {
     SmallVector<StringRef> segments = segmentsOf(name);
     size_t common = std::min(wanted.size(), segments.size());
-    // A star alone says nothing of a name.
-    bool saysAny = llvm::any_of(ArrayRef(wanted).take_back(common),
-                                [](StringRef each) { return each != "*"; });
-    if (name.empty() || !saysAny || wanted.size() == segments.size() ||
+    if (name.empty() ||
+        (saysMore && !says(ArrayRef(wanted).take_back(common))) ||
+        wanted.size() == segments.size() ||
         !segmentsMatch(ArrayRef(wanted).take_back(common),
                        ArrayRef(segments).take_back(common)))
       continue;
