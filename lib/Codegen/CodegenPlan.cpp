@@ -8,6 +8,7 @@
 #include "CodegenPlan.h"
 #include "Attention/Attention.h"
 #include "Kernels/KernelGroups.h"
+#include "Program/CommandUses.h"
 #include "Program/ThreadMapping.h"
 #include "Schedule/CommandSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -104,9 +105,7 @@ LogicalResult tp::target::emitLaunches(CodegenPlan &planned, EmitKernel emit) {
     if (failed(function))
       return failure();
     launch.setFunction(*function);
-    launch.setChecks(
-        kernel.walk([](cf::AssertOp) { return WalkResult::interrupt(); })
-            .wasInterrupted());
+    launch.setChecks(hasCheck(kernel));
   }
   // Plans are in the values of the first equal kernel.
   for (tp::KernelOp kernel : kernels)

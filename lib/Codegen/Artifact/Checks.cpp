@@ -13,6 +13,7 @@
 
 #include "MakeManifest.h"
 #include "Program/Buffers.h"
+#include "Program/CommandUses.h"
 #include "tp/IR/Entries.h"
 #include "tp/IR/TP.h"
 
@@ -34,11 +35,8 @@ static bool checks(Operation *command) {
 }
 
 static bool writesArgument(Operation *command, const Buffers &buffers) {
-  SmallVector<MemoryEffects::EffectInstance> effects;
-  cast<MemoryEffectOpInterface>(command).getEffects(effects);
-  return llvm::any_of(effects, [&](const auto &effect) {
-    return isa<MemoryEffects::Write>(effect.getEffect()) && effect.getValue() &&
-           buffers.spaceOf(effect.getValue()) == Space::Argument;
+  return llvm::any_of(usesOf(command).writes, [&](Value memory) {
+    return buffers.spaceOf(memory) == Space::Argument;
   });
 }
 

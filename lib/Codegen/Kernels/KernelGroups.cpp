@@ -193,11 +193,6 @@ bool KernelGrouper::mayBeBeside(const KernelNode &node,
          });
 }
 
-static bool hasChecks(tp::KernelOp kernel) {
-  return kernel.walk([](cf::AssertOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
 bool KernelGrouper::writesUpdates(tp::KernelOp kernel) const {
   return llvm::any_of(kernel.getWrites(), [&](Value buffer) {
     return updates.contains(rootBuffer(buffer));
@@ -208,9 +203,8 @@ bool KernelGrouper::writesUpdates(tp::KernelOp kernel) const {
 /// ranks agree on the assertions that they have together.
 bool KernelGrouper::checksBesideUpdates(const KernelNode &node,
                                         tp::KernelOp kernel) const {
-  return traits.agreesWithinStep &&
-         ((node.writesUpdates && hasChecks(kernel)) ||
-          (node.checks && writesUpdates(kernel)));
+  return traits.agreesWithinStep && ((node.writesUpdates && hasCheck(kernel)) ||
+                                     (node.checks && writesUpdates(kernel)));
 }
 
 /// The rows in which the compute loop could run in the kernel.
@@ -313,7 +307,7 @@ LogicalResult KernelGrouper::add(Operation *command) {
     nodes.push_back(std::move(node));
   }
   if (auto kernel = dyn_cast<tp::KernelOp>(command)) {
-    nodes[number].checks |= hasChecks(kernel);
+    nodes[number].checks |= hasCheck(kernel);
     nodes[number].writesUpdates |= writesUpdates(kernel);
   }
   for (unsigned other : before)

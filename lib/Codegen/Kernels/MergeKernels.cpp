@@ -11,9 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelGroups.h"
+#include "Program/CommandUses.h"
 #include "Schedule.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -78,8 +78,7 @@ void KernelMerger::makeKernel() {
 /// they come from.
 void KernelMerger::copyOnce(Operation *op) {
   Operation *copy = builder.clone(*op, mapping);
-  bool checks = false;
-  copy->walk([&](cf::AssertOp) { checks = true; });
+  bool checks = hasCheck(copy);
   llvm::hash_code hash = OperationEquivalence::computeHash(
       copy, OperationEquivalence::directHashValue,
       OperationEquivalence::ignoreHashValue,

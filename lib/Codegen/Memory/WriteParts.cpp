@@ -14,6 +14,7 @@
 #include "ChangedPart.h"
 #include "CodegenPlan.h"
 #include "Program/Buffers.h"
+#include "Program/CommandUses.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -36,11 +37,6 @@ static llvm::SetVector<Value> needsOf(Operation *op) {
   needs.insert_range(op->getOperands());
   getUsedValuesDefinedAbove(op->getRegions(), needs);
   return needs;
-}
-
-static bool hasCheck(Operation *op) {
-  return op->walk([](cf::AssertOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
 }
 
 namespace {

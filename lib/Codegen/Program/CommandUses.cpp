@@ -7,6 +7,7 @@
 
 #include "CommandUses.h"
 #include "Buffers.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "tp/IR/CustomOps.h"
 #include "tp/IR/Program.h"
 
@@ -19,6 +20,11 @@ static void addUses(Operation *op, CommandUses &uses) {
   for (const MemoryEffects::EffectInstance &effect : effects)
     (isa<MemoryEffects::Write>(effect.getEffect()) ? uses.writes : uses.reads)
         .insert(rootBuffer(effect.getValue()));
+}
+
+bool tp::target::hasCheck(Operation *op) {
+  return op->walk([](cf::AssertOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
 }
 
 bool tp::target::isTopCommand(Operation *op) {

@@ -20,6 +20,9 @@ struct CommandUses {
 };
 CommandUses usesOf(mlir::Operation *command);
 
+/// Whether an assertion within the op may fail.
+bool hasCheck(mlir::Operation *op);
+
 /// Whether `op` is a command of a program's block, or of an attention's steps.
 bool isTopCommand(mlir::Operation *op);
 

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelPlan.h"
+#include "CommandUses.h"
 #include "Kernels/Schedule.h"
 #include "MemoryOrder.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -195,10 +195,7 @@ static llvm::hash_code hashOf(tp::KernelOp kernel) {
 
 tp::KernelOp KernelPlans::firstEqual(tp::KernelOp kernel) {
   auto [it, isNew] = firsts.insert({kernel, kernel});
-  bool checks = false;
-  if (isNew)
-    kernel.walk([&](cf::AssertOp) { checks = true; });
-  if (!isNew || checks)
+  if (!isNew || hasCheck(kernel))
     return it->second;
   SmallVector<tp::KernelOp, 1> &known = byHash[hashOf(kernel)];
   for (tp::KernelOp other : known)

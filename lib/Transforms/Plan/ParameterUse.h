@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A parameter is followed forward through transposes, views and what is
-// computed from it alone to the contraction or the gather that reads it. That op's other operand is the
-// module's input, its result (with the module's bias) the output.
+// computed from it alone to the contraction or the gather that reads it. That
+// op's other operand is the module's input, its result (with the module's bias)
+// the output.
 //
 //===----------------------------------------------------------------------===//
 

@@ -9,7 +9,6 @@
 #include "tp/IR/Entries.h"
 #include "tp/IR/TP.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace tp;
@@ -34,7 +33,8 @@ private:
 
   StringRef entry;
   llvm::StringMap<NamedView> views;
-  llvm::StringSet<> written;
+  /// How many parts write a value.
+  llvm::StringMap<unsigned> writers;
 };
 } // namespace
 
@@ -72,43 +72,43 @@ CarriedWeights::argumentsOf(func::FuncOp function) const {
   return found;
 }
 
+/// The name of a value that the part hands on; empty for any other result.
+static StringRef carriedName(func::FuncOp part, unsigned result) {
+  auto kind = part.getResultAttrOfType<StringAttr>(result, attr::kind);
+  auto name = part.getResultAttrOfType<StringAttr>(result, attr::name);
+  return kind && name && kind.getValue() == attr::carriedKind ? name.getValue()
+                                                              : StringRef();
+}
+
 void CarriedWeights::readResults(func::FuncOp part) {
-  auto carried = [&](unsigned result) -> StringRef {
-    auto kind = part.getResultAttrOfType<StringAttr>(result, attr::kind);
-    auto name = part.getResultAttrOfType<StringAttr>(result, attr::name);
-    return kind && name && kind.getValue() == attr::carriedKind
-               ? name.getValue()
-               : StringRef();
-  };
-  llvm::StringMap<NamedView> found;
   Operation *terminator = part.getBody().front().getTerminator();
   std::vector<WeightView> weights = argumentsOf(part);
   Activations activations = activationsBeside(weights, part);
   for (const WeightView &weight : weights)
     forEachUse(weight.view, {activations},
                [&](const ParameterView &view, OpOperand &operand) {
-                 if (operand.getOwner() == terminator)
-                   found[carried(operand.getOperandNumber())] = {
+                 if (operand.getOwner() != terminator)
+                   return;
+                 StringRef name = carriedName(part, operand.getOperandNumber());
+                 if (writers.lookup(name) == 1)
+                   views[name] = {
                        argumentName(part, weight.parameter.getArgNumber()),
                        view};
                });
-  for (unsigned result = 0; result < part.getNumResults(); ++result) {
-    StringRef name = carried(result);
-    if (name.empty())
-      continue;
-    auto it = found.find(name);
-    if (!written.insert(name).second || it == found.end())
-      views.erase(name);
-    else
-      views[name] = it->second;
-  }
 }
 
 void CarriedWeights::readParts(ModuleOp module) {
+  SmallVector<func::FuncOp> parts;
   for (func::FuncOp function : module.getOps<func::FuncOp>())
     if (!function.isExternal() && isPartOfEntry(function) &&
         wholeEntryOf(function) == entry)
-      readResults(function);
+      parts.push_back(function);
+  for (func::FuncOp part : parts)
+    for (unsigned result = 0; result < part.getNumResults(); ++result)
+      if (StringRef name = carriedName(part, result); !name.empty())
+        ++writers[name];
+  for (func::FuncOp part : parts)
+    readResults(part);
 }
 
 std::vector<WeightView> tp::argumentWeights(func::FuncOp function) {
