@@ -81,6 +81,7 @@ struct LegalizePass : tp::impl::LegalizeBase<LegalizePass> {
     legalize::splitScalarResults(entry);
     legalize::writeRoundingModes(entry);
     legalize::dropPermissions(entry);
+    legalize::narrowProducts(entry);
     // Ops of dialects that are not registered.
     for (Operation &op : llvm::make_early_inc_range(entry.front()))
       if (!op.isRegistered() && failed(makeCustom(&op)))

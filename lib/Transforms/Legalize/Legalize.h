@@ -111,6 +111,10 @@ mlir::Value perElement(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::RankedTensorType type, mlir::ValueRange inputs,
                        ElementBuilder element);
 
+/// Products of operands that are both widened from f16, or from bf16, read the
+/// narrow operands; their sums stay f32.
+void narrowProducts(mlir::func::FuncOp function);
+
 /// Splits scalar ops of two results (extended sums and products, sincos) into
 /// ops of one result.
 void splitScalarResults(mlir::func::FuncOp function);

@@ -106,6 +106,8 @@ def Legalize : Pass<"tp-legalize", "::mlir::ModuleOp"> {
       to the neighbour.
     - Flags that only permit other results (`fastmath`, `overflow`, `exact`) are
       removed.
+    - A product of two operands that are widened from f16, or from bf16, to f32
+      reads the narrow ones; it widens each element, and its sums stay f32.
     - Slices at positions known only at run time get an assertion that they are
       inside, unless the position is clamped to that. A slice that has all of a
       dimension begins at 0 there.
