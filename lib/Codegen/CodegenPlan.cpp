@@ -239,9 +239,11 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
            << mesh->numRanks();
   bool areProgramsAlready = isProgram(programs->front());
   if (!areProgramsAlready) {
-    for (func::FuncOp function : *programs)
+    for (func::FuncOp function : *programs) {
       if (failed(formAttentions(function, traits)))
         return failure();
+      recomputeElements(function, traits);
+    }
     programs = formPrograms(*programs, traits);
     if (failed(programs))
       return failure();

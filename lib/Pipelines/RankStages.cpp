@@ -27,6 +27,7 @@ std::vector<tp::RankStage> tp::rankStages(const std::string &target,
     stages.push_back({"", createCUDAReductionTypes()});
   stages.push_back(
       {"form-attention", createFormAttention({target, scoreBytes})});
+  stages.push_back({"recompute-elements", createRecomputeElements({target})});
   stages.push_back({"assign-storage", createAssignStorage({target})});
   stages.push_back({"form-kernels", createFormKernels({target})});
   stages.push_back({"update-in-place", createUpdateInPlace({target})});

@@ -15,6 +15,53 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RecomputeElements : Pass<"tp-recompute-elements", "::mlir::ModuleOp"> {
+  let summary = "Compute elements again that the backward pass would keep";
+  let description = [{
+    A value that is computed element by element, and that ops of the forward and
+    of the backward pass read, is computed again in the backward pass (locations
+    `bwd:MODULE`), if what that reads is kept there anyway, or takes fewer bytes.
+    An element may cost 64 operations, where an exponential function counts 16.
+    The copies read `tp.kept`, which no clean-up sees through. Values that the
+    backward pass needs in memory, such as operands of a GEMM, are kept.
+
+    So of `gelu(x)` the step keeps `x`, which its derivative reads, and not the
+    error function of it; and of what is computed from widened bf16 the bf16.
+
+    ```mlir
+    #map = affine_map<(d0) -> (d0)>
+    func.func @main(%x: tensor<4xf32>, %dy: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+      %0 = tensor.empty() : tensor<4xf32>
+      %e = linalg.exp ins(%x : tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32> loc("m"("exp"))
+      %y = linalg.add ins(%e, %x : tensor<4xf32>, tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32> loc("m"("add"))
+      %dx = linalg.mul ins(%e, %dy : tensor<4xf32>, tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32> loc("bwd:m"("mul"))
+      return %y, %dx : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    module {
+      func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+        %0 = tensor.empty() : tensor<4xf32>
+        %1 = linalg.exp ins(%arg0 : tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+        %2 = linalg.add ins(%1, %arg0 : tensor<4xf32>, tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+        %3 = tp.kept %arg0 : tensor<4xf32>
+        %4 = linalg.exp ins(%3 : tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+        %5 = linalg.mul ins(%4, %arg1 : tensor<4xf32>, tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+        return %2, %5 : tensor<4xf32>, tensor<4xf32>
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"", "'cpu' or 'cuda'">,
+  ];
+  let statistics = [
+    Statistic<"numRepeated", "num-repeated", "Values computed again">,
+  ];
+  let dependentDialects = ["::tp::TPDialect"];
+}
+
 def UpdateInPlace : Pass<"tp-update-in-place", "::mlir::ModuleOp"> {
   let summary = "Put results into the memory of the arguments that they update";
   let description = [{

@@ -196,11 +196,10 @@ std::optional<std::pair<mlir::Value, mlir::AffineExpr>>
 addressOf(const StoragePlan &plan, mlir::Value value, Indices index,
           const IndexSpace &space, double &alpha);
 
-/// What one evaluation of an element costs when it is recomputed: operations
-/// and loads of stored values, through everything inlined.
-struct ElementCost {
-  int64_t operations = 0, loads = 0;
-};
+/// Lets the backward pass compute elements of `function` again that it would
+/// keep otherwise. Returns of how many values.
+unsigned recomputeElements(mlir::func::FuncOp function,
+                           const TargetTraits &traits);
 
 } // namespace tp::target
 

@@ -7,6 +7,7 @@
 
 #include "Attention/Attention.h"
 #include "Calls.h"
+#include "Elements/ElementCost.h"
 #include "Program/JoinedArguments.h"
 #include "Program/MemoryOrder.h"
 #include "Storage.h"
@@ -186,13 +187,21 @@ void StoragePlan::storeDemanded() {
   }
 }
 
-static bool isCheap(Operation *op) {
-  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
-             arith::SelectOp, arith::CmpFOp, arith::CmpIOp, arith::ConstantOp,
-             arith::AddIOp, arith::SubIOp, arith::AndIOp, arith::OrIOp,
-             arith::XOrIOp, arith::IndexCastOp, arith::ExtFOp, arith::TruncFOp,
-             arith::ExtUIOp, arith::ExtSIOp, arith::TruncIOp, arith::MulIOp,
-             arith::SIToFPOp, linalg::IndexOp>(op);
+/// What `op` widens, if to widen every element is all that it does.
+static Value widenedBy(linalg::LinalgOp op) {
+  if (!op || !isElementwise(op) || op.getNumDpsInputs() != 1 ||
+      op->getNumResults() != 1)
+    return {};
+  auto extension = op.getBlock()
+                       ->getTerminator()
+                       ->getOperand(0)
+                       .getDefiningOp<arith::ExtFOp>();
+  OpOperand *input = op.getDpsInputOperand(0);
+  bool isAll = extension &&
+               extension.getIn() == op.getBlock()->getArgument(0) &&
+               op.getMatchingIndexingMap(input).isIdentity() &&
+               op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity();
+  return isAll ? input->get() : Value();
 }
 
 void StoragePlan::decideInlining() {
@@ -212,11 +221,7 @@ void StoragePlan::decideInlining() {
         continue;
       ElementCost cost;
       if (linalgOp) {
-        for (Operation &inner : *linalgOp.getBlock())
-          if (isa<tensor::ExtractOp>(inner))
-            cost.loads += 1;
-          else if (!isa<linalg::YieldOp>(inner))
-            cost.operations += isCheap(&inner) ? 1 : 16;
+        cost = bodyCost(linalgOp);
         for (OpOperand &operand : op.getOpOperands())
           if (isa<RankedTensorType>(operand.get().getType()) &&
               !linalgOp.getMatchingBlockArgument(&operand).use_empty()) {
@@ -241,6 +246,14 @@ void StoragePlan::decideInlining() {
       bool cheap = cost.loads <= 1 && cost.operations <= cheapOperations;
       if (uses.empty() || free || cheap || (uses.size() == 1 && !repeated))
         continue;
+      // To widen costs less than to keep twice the bytes.
+      Value narrow = widenedBy(linalgOp);
+      if (narrow && !withinEpilogues.contains(rootOf(narrow)) &&
+          !splatOf(rootOf(narrow))) {
+        store(rootOf(narrow));
+        costs[result] = {1, 1};
+        continue;
+      }
       store(result);
     }
   }

@@ -76,8 +76,8 @@ static Value movedNarrow(OpBuilder &builder, ArrayRef<Operation *> way) {
     // To widen is all that some of them do.
     if (maps[0].isIdentity() && maps[1].isIdentity())
       continue;
-    Value init = tensor::EmptyOp::create(builder, op->getLoc(), type.getShape(),
-                                         narrow);
+    Value init =
+        tensor::EmptyOp::create(builder, op->getLoc(), type.getShape(), narrow);
     value = linalg::GenericOp::create(
                 builder, op->getLoc(), type, value, init, maps,
                 moves.getIteratorTypesArray(),
@@ -102,8 +102,8 @@ static bool addsProducts(linalg::LinalgOp op) {
     return false;
   BlockArgument accumulator = body->getArgument(2);
   bool isFirst = add.getLhs() == accumulator;
-  auto product = (isFirst ? add.getRhs() : add.getLhs())
-                     .getDefiningOp<arith::MulFOp>();
+  auto product =
+      (isFirst ? add.getRhs() : add.getLhs()).getDefiningOp<arith::MulFOp>();
   auto isInput = [&](Value value, unsigned number) {
     return value == body->getArgument(number);
   };
@@ -144,10 +144,10 @@ static void narrowProduct(linalg::LinalgOp op, IRRewriter &rewriter) {
           mapping.map(old, argument);
         }
         for (unsigned number : {0u, 1u})
-          mapping.map(body->getArgument(number),
-                      arith::ExtFOp::create(inner, op.getLoc(), wide,
-                                            arguments[number])
-                          .getResult());
+          mapping.map(
+              body->getArgument(number),
+              arith::ExtFOp::create(inner, op.getLoc(), wide, arguments[number])
+                  .getResult());
         for (Operation &old : *body)
           inner.clone(old, mapping);
       });

@@ -1,0 +1,261 @@
+//===- RecomputeElements.cpp - pass tp-recompute-elements -----------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Exporters and clean-ups merge what the forward and the backward pass of a
+// step both compute, so it has to be kept in between. Memory is dearer than a
+// few operations: what the backward pass can compute from values that are there
+// anyway, or from smaller ones, it computes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CodegenPlan.h"
+#include "Elements/ElementCost.h"
+#include "Elements/ViewAnalysis.h"
+#include "Storage.h"
+#include "mlir/IR/IRMapping.h"
+#include "tp/Codegen/CodegenPasses.h"
+#include "tp/IR/ModuleLocation.h"
+#include "tp/IR/PortNames.h"
+#include "tp/IR/TP.h"
+
+namespace tp {
+#define GEN_PASS_DEF_RECOMPUTEELEMENTS
+#include "tp/Codegen/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp::target;
+
+/// An element that costs more operations is kept: two error functions and what
+/// is around them cost less, random numbers more.
+static constexpr int64_t mostOperations = 64;
+
+static bool isBackward(Operation *op) {
+  return tp::isOfBackwardPass(op->getLoc());
+}
+
+namespace {
+/// How the backward pass can have a value again.
+struct Again {
+  /// Ops that it repeats, operands first.
+  llvm::SetVector<Operation *> ops;
+  /// Values that are kept for it, and were not before.
+  llvm::SetVector<Value> leaves;
+  int64_t operations = 0;
+
+  int64_t bytes() const {
+    int64_t sum = 0;
+    for (Value leaf : leaves)
+      sum += numElements(leaf) *
+             elementBytes(getElementTypeOrSelf(leaf.getType()));
+    return sum;
+  }
+};
+
+class Recomputer {
+public:
+  explicit Recomputer(func::FuncOp function) : function(function) {}
+  unsigned run();
+
+private:
+  struct Readers {
+    bool forward = false, backward = false;
+    /// Some reader of the backward pass needs the value in memory.
+    bool asStored = false;
+    Operation *firstBackward = nullptr;
+  };
+  Readers readersOf(Value value) const;
+  bool isKept(Value root) const;
+  bool canRepeat(Operation *op) const;
+  void addOperands(Again &again, Operation *op) const;
+  void add(Again &again, Value value) const;
+  void repeat(Value value, const Again &again, Operation *place);
+  void replace(Value value, Value copy, OpBuilder &builder);
+
+  mutable func::FuncOp function;
+};
+} // namespace
+
+/// Who reads the value, through views.
+Recomputer::Readers Recomputer::readersOf(Value value) const {
+  Readers readers;
+  SmallVector<Value> work{value};
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    for (Operation *user : next.getUsers()) {
+      Operation *inBody = function.front().findAncestorOpInBlock(*user);
+      std::optional<View> view = inBody == user && user->getNumResults() == 1
+                                     ? viewOf(user->getResult(0))
+                                     : std::nullopt;
+      bool isBack = isBackward(inBody);
+      if (view && view->source == next && !isBack) {
+        work.push_back(user->getResult(0));
+        continue;
+      }
+      (isBack ? readers.backward : readers.forward) = true;
+      if (!isBack)
+        continue;
+      auto loops = dyn_cast<linalg::LinalgOp>(user);
+      readers.asStored |= !(view && view->source == next) &&
+                          (!loops || contractionOf(user).has_value());
+      if (!readers.firstBackward ||
+          inBody->isBeforeInBlock(readers.firstBackward))
+        readers.firstBackward = inBody;
+    }
+  }
+  return readers;
+}
+
+/// Whether the value is in memory during the backward pass whatever this pass
+/// does. Arguments are, unless the step writes them.
+bool Recomputer::isKept(Value root) const {
+  if (auto argument = dyn_cast<BlockArgument>(root)) {
+    for (auto [result, updated] : tp::updatesOf(function))
+      if (result == argument.getArgNumber())
+        return false;
+    return true;
+  }
+  return root.getDefiningOp<arith::ConstantOp>() || splatOf(root) ||
+         readersOf(root).backward;
+}
+
+bool Recomputer::canRepeat(Operation *op) const {
+  auto loops = dyn_cast_if_present<linalg::LinalgOp>(op);
+  return loops && loops->getNumResults() == 1 && isElementwise(loops) &&
+         loops.hasPureTensorSemantics() && !isBackward(op) &&
+         loops.getRegionOutputArgs()[0].use_empty() &&
+         llvm::all_of(
+             *loops.getBlock(),
+             [](Operation &inner) { return isMemoryEffectFree(&inner); }) &&
+         bodyCost(loops).loads == 0;
+}
+
+void Recomputer::addOperands(Again &again, Operation *op) const {
+  for (OpOperand *operand : cast<linalg::LinalgOp>(op).getDpsInputOperands())
+    if (isa<RankedTensorType>(operand->get().getType()))
+      add(again, operand->get());
+  again.operations += bodyCost(cast<linalg::LinalgOp>(op)).operations;
+  again.ops.insert(op);
+}
+
+/// Adds what it takes to have `value`: to keep it, or to repeat what computes
+/// it where less has to be kept for that.
+void Recomputer::add(Again &again, Value value) const {
+  Value root = rootOf(value);
+  Operation *maker = root.getDefiningOp();
+  if (again.ops.contains(maker) || again.leaves.contains(root))
+    return;
+  // Views between are repeated with their reader.
+  if (isKept(root))
+    return;
+  Again asLeaf = again;
+  asLeaf.leaves.insert(root);
+  if (canRepeat(maker)) {
+    Again repeated = again;
+    addOperands(repeated, maker);
+    if (repeated.operations <= mostOperations &&
+        repeated.bytes() < asLeaf.bytes()) {
+      again = std::move(repeated);
+      return;
+    }
+  }
+  again = std::move(asLeaf);
+}
+
+/// Lets the backward pass read `copy` for `value`, through views of its own.
+void Recomputer::replace(Value value, Value copy, OpBuilder &builder) {
+  for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
+    Operation *user = use.getOwner();
+    Operation *inBody = function.front().findAncestorOpInBlock(*user);
+    if (isBackward(inBody)) {
+      use.set(copy);
+      continue;
+    }
+    if (inBody != user || user->getNumResults() != 1)
+      continue;
+    std::optional<View> view = viewOf(user->getResult(0));
+    if (!view || view->source != value ||
+        !readersOf(user->getResult(0)).backward)
+      continue;
+    IRMapping mapping;
+    mapping.map(value, copy);
+    Operation *seen = builder.clone(*user, mapping);
+    replace(user->getResult(0), seen->getResult(0), builder);
+  }
+}
+
+void Recomputer::repeat(Value value, const Again &again, Operation *place) {
+  OpBuilder builder(place);
+  IRMapping mapping;
+  // No clean-up merges what is computed of a kept value with the original.
+  auto copyOf = [&](Value operand) {
+    SmallVector<Operation *> views;
+    Value root = operand;
+    for (std::optional<View> view;
+         !mapping.contains(root) && (view = viewOf(root)); root = view->source)
+      views.push_back(root.getDefiningOp());
+    if (!mapping.contains(root) && !splatOf(root) &&
+        !root.getDefiningOp<arith::ConstantOp>())
+      mapping.map(
+          root, tp::KeptOp::create(builder, place->getLoc(), root).getResult());
+    for (Operation *view : llvm::reverse(views))
+      builder.clone(*view, mapping);
+  };
+  for (Operation *op : again.ops) {
+    for (OpOperand *operand : cast<linalg::LinalgOp>(op).getDpsInputOperands())
+      if (isa<RankedTensorType>(operand->get().getType()))
+        copyOf(operand->get());
+    builder.clone(*op, mapping)->setLoc(place->getLoc());
+  }
+  replace(value, mapping.lookup(value), builder);
+}
+
+unsigned Recomputer::run() {
+  unsigned repeated = 0;
+  SmallVector<Operation *> ops;
+  for (Operation &op : function.front())
+    if (canRepeat(&op) && !viewOf(op.getResult(0)) && !splatOf(op.getResult(0)))
+      ops.push_back(&op);
+  for (Operation *op : ops) {
+    Value value = op->getResult(0);
+    Readers readers = readersOf(value);
+    if (!readers.forward || !readers.backward || readers.asStored)
+      continue;
+    Again again;
+    addOperands(again, op);
+    Again kept;
+    kept.leaves.insert(value);
+    if (again.operations > mostOperations || again.bytes() >= kept.bytes())
+      continue;
+    repeat(value, again, readers.firstBackward);
+    ++repeated;
+  }
+  return repeated;
+}
+
+unsigned tp::target::recomputeElements(func::FuncOp function,
+                                       const TargetTraits &traits) {
+  // What both passes compute has to be one value first.
+  cleanUp(function, traits);
+  return Recomputer(function).run();
+}
+
+namespace {
+struct RecomputeElementsPass
+    : tp::impl::RecomputeElementsBase<RecomputeElementsPass> {
+  using RecomputeElementsBase::RecomputeElementsBase;
+
+  void runOnOperation() override {
+    FailureOr<PassInput> input =
+        passInputOnTensors(getOperation(), target, "tp-recompute-elements");
+    if (failed(input))
+      return signalPassFailure();
+    for (func::FuncOp function : input->functions)
+      numRepeated += recomputeElements(function, input->traits);
+  }
+};
+} // namespace

@@ -1,0 +1,97 @@
+// RUN: tp-opt %s --split-input-file --tp-recompute-elements | FileCheck %s
+
+// The backward pass reads `x` anyway: it computes the error function of it, and
+// the sum with one, again.
+// CHECK-LABEL: func.func @gelu
+// CHECK:         math.erf
+// CHECK:         %[[KEPT:.*]] = tp.kept %[[X:.*]] : tensor<8x4xf32>
+// CHECK:         linalg.generic {{.*}} ins(%[[KEPT]] : tensor<8x4xf32>)
+// CHECK:         math.erf
+// CHECK:         arith.addf
+// CHECK:         return
+#map = affine_map<(d0, d1) -> (d0, d1)>
+func.func @gelu(%a: tensor<8x4xf32>, %w: tensor<4x4xf32>, %dy: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %0 = tensor.empty() : tensor<8x4xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %x = linalg.matmul ins(%a, %w : tensor<8x4xf32>, tensor<4x4xf32>) outs(%1 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("m"("mm"))
+  %erf = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %e = math.erf %in : f32
+    linalg.yield %e : f32
+  } -> tensor<8x4xf32> loc("m"("erf"))
+  %sum = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]} ins(%erf : tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %e = arith.addf %in, %one : f32
+    linalg.yield %e : f32
+  } -> tensor<8x4xf32> loc("m"("add"))
+  %y = linalg.mul ins(%x, %sum : tensor<8x4xf32>, tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("m"("mul"))
+  %ds = linalg.mul ins(%dy, %sum : tensor<8x4xf32>, tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("bwd:m"("mul_1"))
+  %dx = linalg.mul ins(%ds, %x : tensor<8x4xf32>, tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("bwd:m"("mul_2"))
+  return %y, %dx : tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// Nothing else of the backward pass reads `x`, which is as large: the
+// exponential function is kept.
+// CHECK-LABEL: func.func @kept
+// CHECK-NOT:     tp.kept
+// CHECK:         return
+func.func @kept(%a: tensor<8x4xf32>, %w: tensor<4x4xf32>, %dy: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<8x4xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %x = linalg.matmul ins(%a, %w : tensor<8x4xf32>, tensor<4x4xf32>) outs(%1 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("m"("mm"))
+  %e = linalg.exp ins(%x : tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("m"("exp"))
+  %y = linalg.add ins(%e, %x : tensor<8x4xf32>, tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("m"("add"))
+  %dx = linalg.mul ins(%e, %dy : tensor<8x4xf32>, tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("bwd:m"("mul"))
+  return %y, %dx : tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// A product of the backward pass reads it in memory.
+// CHECK-LABEL: func.func @operand
+// CHECK-NOT:     tp.kept
+// CHECK:         return
+func.func @operand(%x: tensor<8x4xf32>, %dy: tensor<4x8xf32>) -> (tensor<8x4xf32>, tensor<4x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<8x4xf32>
+  %e = linalg.exp ins(%x : tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("m"("exp"))
+  %y = linalg.add ins(%e, %x : tensor<8x4xf32>, tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("m"("add"))
+  %1 = tensor.empty() : tensor<4x4xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %dw = linalg.matmul ins(%dy, %e : tensor<4x8xf32>, tensor<8x4xf32>) outs(%2 : tensor<4x4xf32>) -> tensor<4x4xf32> loc("bwd:m"("mm"))
+  return %y, %dw : tensor<8x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// What is computed of widened bf16 is computed again of the bf16, which takes
+// half the bytes.
+// CHECK-LABEL: func.func @narrow
+// CHECK:         %[[NARROW:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<8x4xbf16>)
+// CHECK:         tp.kept %[[NARROW]] : tensor<8x4xbf16>
+#map = affine_map<(d0, d1) -> (d0, d1)>
+func.func @narrow(%a: tensor<8x4xf32>, %w: tensor<4x4xf32>, %dy: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<8x4xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %x = linalg.matmul ins(%a, %w : tensor<8x4xf32>, tensor<4x4xf32>) outs(%1 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("m"("mm"))
+  %2 = tensor.empty() : tensor<8x4xbf16>
+  %n = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<8x4xf32>) outs(%2 : tensor<8x4xbf16>) {
+  ^bb0(%in: f32, %out: bf16):
+    %e = arith.truncf %in : f32 to bf16
+    linalg.yield %e : bf16
+  } -> tensor<8x4xbf16> loc("m"("round"))
+  %r = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]} ins(%n : tensor<8x4xbf16>) outs(%0 : tensor<8x4xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %e = arith.extf %in : bf16 to f32
+    linalg.yield %e : f32
+  } -> tensor<8x4xf32> loc("m"("widen"))
+  %y = linalg.exp ins(%r : tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("m"("exp"))
+  %dx = linalg.mul ins(%r, %dy : tensor<8x4xf32>, tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("bwd:m"("mul"))
+  return %y, %dx : tensor<8x4xf32>, tensor<8x4xf32>
+}
