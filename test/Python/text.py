@@ -157,8 +157,8 @@ def check_without_tokenizer(folder: str) -> None:
             "texts": (prompts, "there is no tokenizer that makes a text of token ids: give "
                       "TextModel tokenizer=, or take the ids, text_model.token_lists(...)"),
             "tokens": (prompts[0] * 5, "the prompt of 15 tokens and 12 more do not fit the length "
-                       "of 16 tokens: make the TextModel, or the model of decode_step, with "
-                       "length=26 or more"),
+                       "of 16 tokens: write max_new_tokens=2, or make the TextModel, or the model "
+                       "of decode_step, with length=26 or more"),
             "token_lists": (prompts * 2, "expected at most 2 prompts, got 4: make the TextModel, or "
                             "the model of decode_step, with batch=4"),
         }

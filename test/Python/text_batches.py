@@ -133,8 +133,11 @@ def check_refusals(model: Any) -> None:
     refuse("expected at most 4 prompts, got 5: make the TextModel, or the model of "
            "decode_step, with batch=5", tp.RunError,
            lambda: model.texts(["a"] * 5, 2))
-    refuse("prompt 1 of 30 tokens and 4 more do not fit the length of 24 tokens", tp.RunError,
+    refuse("prompt 1 of 30 tokens does not fit the length of 24 tokens: shorten the prompt, or make "
+           "the TextModel, or the model of decode_step, with length=33 or more", tp.RunError,
            lambda: model.texts(["a", "b" * 30], 4))
+    refuse("prompt 1 of 20 tokens and 6 more do not fit the length of 24 tokens: write "
+           "max_new_tokens=5, or make", tp.RunError, lambda: model.texts(["a", "b" * 20], 6))
     refuse("max_new_tokens: expected", tp.RunError, lambda: model.texts(["a"], 0))
     refuse("expected a sampler for each of 2 prompts, got 1", tp.RunError,
            lambda: sample_batch(model.program, [[1], [2]], 2, [Sampler()]))

@@ -11,14 +11,13 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..errors import ExportError, RunError
 from ..export import export, require
 from ..model import Model
 from .prefill import default_lengths
-from .sampling import Sampler
-from .steps import CACHE, MASK, POSITIONS, PREFILL, Steps, cache_ports
+from .prompts import number_from, token_ids, token_rows
+from .sampling import Sampler, require_sampler, samplers_of
+from .steps import CACHE, MASK, POSITIONS, PREFILL, Steps, cache_ports, write
 
 if TYPE_CHECKING:
     from ..program import Program
@@ -114,11 +113,15 @@ def positions_of(module: Any) -> int | None:
 def _prefill_lengths(prefill: Sequence[int] | None, length: int) -> list[int]:
     if prefill is None:
         return default_lengths(length)
-    for count in prefill:
+    wanted = f"from 2 to {length}, the length of the cache, got "
+    if not hasattr(prefill, "__iter__") or isinstance(prefill, str):
+        raise ExportError(f"decode_step: prefill: expected a list of numbers {wanted}{prefill!r}"
+                          + (f": write prefill=[{prefill}]" if isinstance(prefill, int) else ""))
+    lengths = list(prefill)
+    for count in lengths:
         if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= length:
-            raise ExportError(f"decode_step: prefill: expected numbers from 2 to {length}, the "
-                              f"length of the cache, got {count!r}")
-    return sorted(set(prefill))
+            raise ExportError(f"decode_step: prefill: expected numbers {wanted}{count!r}")
+    return sorted(set(lengths))
 
 
 def _is_plain(cache: Any) -> bool:
@@ -145,7 +148,7 @@ class _returning:
 def reset(program: Program) -> None:
     """Empties the cache of a decode step: the next token is the first of its sequence."""
     for port in cache_ports(program):
-        program.state[port.name] = np.zeros(port.shape, port.dtype.numpy or port.dtype.bits)
+        write(program, port, 0)
 
 
 def greedy(program: Program, prompt: Sequence[int], count: int,
@@ -159,6 +162,10 @@ def sample(program: Program, prompt: Sequence[int], count: int, sampler: Sampler
     """Tokens after a prompt, one by one. The prompt is read in parts where the program has entries
     for them, else token by token.
 
+    A program generates one text at a time: its cache is that of the text that was begun last. A
+    text begins when its first token is taken. For more texts at once take `sample_batch`, or load a
+    program for each.
+
     Args:
         program: of a model of `decode_step`. Of a batch the first row is read.
         prompt: token ids, at least one.
@@ -167,9 +174,12 @@ def sample(program: Program, prompt: Sequence[int], count: int, sampler: Sampler
         stop: token ids that end the text; the one that is found is the last that is returned.
 
     Raises:
-        RunError: the program is no decode step, a token of the prompt is not in the vocabulary, or
-            the cache is too short.
+        RunError: the program is no decode step, a token of the prompt is not in the vocabulary, the
+            cache is too short, or an argument is wrong. The iterator raises it where another text
+            was begun on the program since its last token, or the program was called, reset or given
+            state.
     """
+    require_sampler(sampler)
     found = sample_batch(program, [prompt], count, [sampler], stop)
     return (token for row in found for token in row if token is not None)
 
@@ -190,11 +200,12 @@ def sample_batch(program: Program, prompts: Sequence[Sequence[int]], count: int,
         RunError: as `sample`, or the program cannot read these prompts together.
     """
     steps = Steps(program)
-    rows = [[int(token) for token in prompt] for prompt in prompts]
-    if len(samplers) != len(rows):
-        raise RunError(f"expected a sampler for each of {len(rows)} prompts, got {len(samplers)}")
+    rows = token_rows(prompts)
+    samplers = samplers_of(samplers, len(rows))
+    count = number_from(0, count, "count")
+    ends = token_ids(stop, "stop")
     steps.check(rows, count)
-    return _sampled(steps, rows, count, samplers, stop)
+    return _sampled(steps, rows, count, samplers, ends)
 
 
 def _sampled(steps: Steps, prompts: Sequence[Sequence[int]], count: int,

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..errors import RunError
+from .prompts import described
 
 
 class Sampler:
@@ -77,6 +79,26 @@ class Sampler:
             order, sums = order[:kept], sums[:kept]
         place = np.searchsorted(sums, self._numbers.random() * sums[-1], side="right")
         return int(order[min(int(place), len(order) - 1)])
+
+
+def require_sampler(sampler: Any, what: str = "sampler", wanted: Any = Callable) -> None:
+    """Refuses what chooses no tokens. `wanted` is the class that it has to be of."""
+    if not isinstance(sampler, wanted):
+        raise RunError(f"{what}: expected a Sampler, got {described(sampler)}")
+
+
+def samplers_of(samplers: Any, count: int) -> list[Sampler]:
+    """The samplers of so many prompts. Raises RunError where they are others."""
+    if not hasattr(samplers, "__iter__"):
+        advice = f": give its .rows({count})" if hasattr(samplers, "rows") else ""
+        raise RunError("samplers: expected a list with one for each prompt, got "
+                       f"{type(samplers).__name__}{advice}")
+    found = list(samplers)
+    if len(found) != count:
+        raise RunError(f"expected a sampler for each of {count} prompts, got {len(found)}")
+    for row, sampler in enumerate(found):
+        require_sampler(sampler, f"sampler {row}")
+    return found
 
 
 def _is_integer(value: Any) -> bool:

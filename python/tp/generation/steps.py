@@ -1,16 +1,18 @@
 """Calls of a decode step: the tokens of its rows, and where the cache is."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from ..artifact import Port
 from ..errors import RunError, plural
+from ..model import Model
+from ..program import Program
+from .open_text import OpenText
 from .prefill import parts_of
-
-if TYPE_CHECKING:
-    from ..program import Program
+from .prompts import name_of
 
 # The arguments of transformers' models that hold the cache, what the pads are and the positions.
 CACHE = "past_key_values"
@@ -37,6 +39,9 @@ class Steps:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._caches = cache_ports(program)
+        if not program._results:
+            raise RunError("expected the first entry of a program of tp.generation.decode_step, "
+                           f"got '{program._entry}': give the program itself")
         inputs = {port.name: port for port in program._inputs}
         self.batch: int = inputs["input_ids"].shape[0]
         self.padded = MASK in inputs
@@ -53,9 +58,16 @@ class Steps:
         self._room = min([self._length, *windows]) if self._length else min(windows)
         self._pads = np.zeros(self.batch, np.int64)
         self._place = 0
+        self._text: OpenText | None = None
 
-    def check(self, prompts: Sequence[Sequence[int]], count: int) -> None:
-        """Refuses prompts that cannot be read, or whose texts of `count` tokens do not fit."""
+    def room(self, prompts: Sequence[Sequence[int]]) -> int | None:
+        """How many tokens fit behind the prompts, or None where any number does."""
+        # The last token is not read.
+        return None if self._length is None else self._length + 1 - max(map(len, prompts))
+
+    def check(self, prompts: Sequence[Sequence[int]], count: int, named: str = "count") -> None:
+        """Refuses prompts that cannot be read, or whose texts of `count` tokens do not fit. `named`
+        is what the caller calls the count."""
         if not prompts:
             raise RunError("the batch is empty: expected at least one prompt")
         if len(prompts) > self.batch:
@@ -66,7 +78,7 @@ class Steps:
             raise RunError("the prompts have unlike lengths, for which the decode step has no pads: "
                            "export decode_step with padded=True")
         for row, tokens in enumerate(prompts):
-            what = f"prompt {row}" if len(prompts) > 1 else "the prompt"
+            what = name_of(prompts, row)
             if not tokens:
                 raise RunError(f"{what} is empty: expected at least one token id")
             for place, token in enumerate(tokens):
@@ -74,24 +86,30 @@ class Steps:
                     raise RunError(f"token {place} of {what}: expected an id from 0 to "
                                    f"{self._vocabulary - 1}, got {token}: the tokenizer is of "
                                    "another model")
-            # The last token is not read.
-            if self._length is not None and len(tokens) + count - 1 > self._length:
-                raise RunError(f"{what} of {plural(len(tokens), 'token')} and {count} "
-                               f"more do not fit the length of {self._length} tokens: make the "
-                               "TextModel, or the model of decode_step, with length="
-                               f"{len(tokens) + count - 1} or more")
+        room = self.room(prompts)
+        if room is not None and count > room:
+            longest = max(range(len(prompts)), key=lambda row: len(prompts[row]))
+            length = len(prompts[longest])
+            what = f"{name_of(prompts, longest)} of {plural(length, 'token')}"
+            raise RunError((f"{what} and {count} more do not fit" if room > 0 else
+                            f"{what} does not fit")
+                           + f" the length of {self._length} tokens: "
+                           + (f"write {named}={room}" if room > 0 else "shorten the prompt")
+                           + ", or make the TextModel, or the model of decode_step, with length="
+                           f"{length + count - 1} or more")
 
     def start(self, prompts: Sequence[Sequence[int]]) -> np.ndarray:
-        """Empties the cache and reads all tokens of the prompts but the last ones, which are
-        returned. Shorter prompts get pads before them."""
+        """Begins a text: empties the cache and reads all tokens of the prompts but the last ones,
+        which are returned. Shorter prompts get pads before them."""
         longest = max(len(tokens) for tokens in prompts)
         rows = np.zeros((self.batch, longest), np.int64)
         self._pads = np.zeros(self.batch, np.int64)
         for row, tokens in enumerate(prompts):
             self._pads[row] = longest - len(tokens)
             rows[row, self._pads[row]:] = tokens
+        self._text = OpenText(self._program)
         for port in self._caches:
-            self._program.state[port.name] = np.zeros(port.shape, port.dtype.numpy or port.dtype.bits)
+            self._write(port, 0)
         self._place = 0
         self._read(rows[:, :-1])
         return rows[:, -1]
@@ -117,8 +135,10 @@ class Steps:
             self._place += count
             if count < size:
                 for port in ports:
-                    self._program.state[port.name] = np.full(port.shape, self._place,
-                                                             port.dtype.numpy)
+                    self._write(port, self._place)
+
+    def _write(self, port: Port, value: int) -> None:
+        self._change(write, self._program, port, value)
 
     def _call(self, entry: Any, tokens: np.ndarray) -> Any:
         given = {"input_ids": tokens}
@@ -127,11 +147,25 @@ class Steps:
         if self._has_positions:
             places = np.arange(self._place, self._place + tokens.shape[1])
             given[POSITIONS] = np.maximum(places - self._pads[:, None], 0)
-        return entry(**given)
+        return self._change(entry, **given)
+
+    def _change(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        assert self._text is not None, "`start` comes first"
+        return self._text.change(call, *arguments, **named)
 
 
-def cache_ports(program: Program) -> list[Any]:
+def write(program: Program, port: Port, value: int) -> None:
+    """Gives a part of the cache this value everywhere."""
+    program.state[port.name] = np.full(port.shape, value, port.dtype.numpy or port.dtype.bits)
+
+
+def cache_ports(program: Program) -> list[Port]:
     """The states of the program that are the cache."""
+    if not isinstance(program, Program):
+        advice = (": give what tp.compile makes of it" if isinstance(program, Model) else
+                  ": give its .program" if hasattr(program, "program") else "")
+        raise RunError("expected a program of tp.generation.decode_step, got "
+                       f"{type(program).__name__}{advice}")
     ports = [port for port in program._stateful if port.name.startswith(CACHE + ".")]
     if not ports or "input_ids" not in program.input_names:
         raise RunError("expected a program of tp.generation.decode_step, got one with the inputs "

@@ -15,12 +15,16 @@ from ..errors import ExportError, RunError
 from ..export import require
 from . import decode_step, positions_of, sample, sample_batch
 from .prefill import default_lengths
-from .prompts import is_batch, prompt_tokens, prompts_tokens
-from .sampling import Sampler
+from .open_text import only_text
+from .prompts import is_batch, number_from, prompt_tokens, prompts_tokens
+from .sampling import Sampler, require_sampler
+from .steps import Steps
 
 if TYPE_CHECKING:
     from ..program import Program
 
+# The most tokens of a text, where its caller says nothing of them.
+_MOST_TOKENS = 256
 # What stands for bytes that are no whole character yet.
 _INCOMPLETE = "\ufffd"
 
@@ -94,6 +98,10 @@ def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int |
 class TextModel:
     """A causal language model that is compiled for the ranks of a mesh, with its tokenizer.
 
+    It generates one text at a time: read `stream` and `tokens` to their end before the next text
+    begins, else they raise a RunError. `texts` and `token_lists` of several threads come one after
+    another. For more texts at once give `batch`, or make a model for each.
+
     Args:
         model: a folder or a .gguf file of a causal language model of transformers, or the module.
         tokenizer: of transformers, if `model` is a module or a folder without one. Without any,
@@ -125,29 +133,33 @@ class TextModel:
             plan = "hf" if exported.own_plan else "auto"
         self.program: Program = compile(exported, plan=plan, mesh=mesh, **options)
 
-    def stream(self, prompt: Any, max_new_tokens: int = 256,
+    def stream(self, prompt: Any, max_new_tokens: int | None = None,
                sampler: Sampler | None = None) -> Iterator[str]:
         """The text after a prompt, in pieces of whole characters.
 
         Args:
             prompt: as `generate` takes it.
-            max_new_tokens: the most tokens to generate.
+            max_new_tokens: the most tokens to generate; None is 256, or as many as the length has
+                room for.
             sampler: chooses the tokens; None takes the most probable one each time.
 
         Raises:
-            RunError: prompt and text do not fit the length, or a rank fails.
+            RunError: prompt and text do not fit the length, an argument is wrong, or a rank fails.
+                The iterator raises it where another text was begun since its last piece.
         """
         self._require_tokenizer("tokens")
         return self.pieces(self.tokens(prompt, max_new_tokens, sampler))
 
-    def tokens(self, prompt: Any, max_new_tokens: int = 256,
+    def tokens(self, prompt: Any, max_new_tokens: int | None = None,
                sampler: Sampler | None = None) -> Iterator[int]:
         """The token ids after a prompt, with the arguments and errors of `stream`. A stop token is
         the last of them."""
         ids = prompt_tokens(self.tokenizer, prompt)
-        return sample(self.program, ids, _count(max_new_tokens), sampler or Sampler(), self.stop)
+        count = self._count([ids], max_new_tokens)
+        chosen = Sampler() if sampler is None else sampler
+        return sample(self.program, ids, count, chosen, self.stop)
 
-    def texts(self, prompts: Any, max_new_tokens: int = 256,
+    def texts(self, prompts: Any, max_new_tokens: int | None = None,
               sampler: Sampler | None = None) -> list[str]:
         """The texts after several prompts, which are generated together. Each ends at its own stop
         token, and is what the prompt alone gives.
@@ -155,7 +167,8 @@ class TextModel:
         Args:
             prompts: a list of prompts of one kind, up to the model's `batch`. Shorter ones get pads
                 before them.
-            max_new_tokens: the most tokens of each.
+            max_new_tokens: the most tokens of each; None is 256, or as many as the length has room
+                for behind the longest prompt.
             sampler: chooses the tokens of the first prompt; those of the others have its limits and
                 seed.
 
@@ -165,16 +178,20 @@ class TextModel:
         self._require_tokenizer("token_lists")
         return [self._decoded(row) for row in self.token_lists(prompts, max_new_tokens, sampler)]
 
-    def token_lists(self, prompts: Any, max_new_tokens: int = 256,
+    def token_lists(self, prompts: Any, max_new_tokens: int | None = None,
                     sampler: Sampler | None = None) -> list[list[int]]:
         """The token ids after several prompts, with the arguments and errors of `texts`."""
         rows = prompts_tokens(self.tokenizer, prompts)
+        first = Sampler() if sampler is None else sampler
+        require_sampler(first, wanted=Sampler)
+        steps = sample_batch(self.program, rows, self._count(rows, max_new_tokens),
+                             first.rows(len(rows)), self.stop)
         found: list[list[int]] = [[] for _ in rows]
-        for tokens in sample_batch(self.program, rows, _count(max_new_tokens),
-                                   (sampler or Sampler()).rows(len(rows)), self.stop):
-            for row, token in zip(found, tokens):
-                if token is not None:
-                    row.append(token)
+        with only_text(self.program):
+            for tokens in steps:
+                for row, token in zip(found, tokens):
+                    if token is not None:
+                        row.append(token)
         return found
 
     def pieces(self, tokens: Iterable[int]) -> Iterator[str]:
@@ -190,6 +207,17 @@ class TextModel:
         rest = self._decoded(found)[shown:]
         if rest:
             yield rest
+
+    def _count(self, rows: Sequence[Sequence[int]], max_new_tokens: Any) -> int:
+        """How many tokens to generate behind the prompts. Raises RunError where they do not fit."""
+        steps = Steps(self.program)
+        if max_new_tokens is None:
+            room = steps.room(rows)
+            count = _MOST_TOKENS if room is None else max(1, min(_MOST_TOKENS, room))
+        else:
+            count = number_from(1, max_new_tokens, "max_new_tokens")
+        steps.check(rows, count, "max_new_tokens")
+        return count
 
     def _require_tokenizer(self, instead: str) -> None:
         if self.tokenizer is None:
@@ -211,18 +239,11 @@ class TextModel:
         self.close()
 
 
-def _count(max_new_tokens: Any) -> int:
-    if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or (
-            max_new_tokens < 1):
-        raise RunError(f"max_new_tokens: expected an integer from 1 on, got {max_new_tokens!r}")
-    return max_new_tokens
-
-
 def _count_that_fits(max_new_tokens: int | None, prompt: int, positions: int | None) -> int:
     """The number of tokens to generate behind a prompt of so many. Raises RunError."""
     if max_new_tokens is None:
-        return 256 if positions is None else max(1, min(256, positions - prompt))
-    count = _count(max_new_tokens)
+        return _MOST_TOKENS if positions is None else max(1, min(_MOST_TOKENS, positions - prompt))
+    count = number_from(1, max_new_tokens, "max_new_tokens")
     if positions is not None and prompt + count > positions:
         room = positions - prompt
         raise RunError(f"max_new_tokens: a prompt of {prompt} tokens and {count} behind it are "
