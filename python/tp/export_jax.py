@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import DTYPES, name_of_numpy
-from .errors import ExportError, listed, near, shortened, source_line
+from .errors import ExportError, ExportWarning, listed, near, shortened, source_line
 from .export import require
 from .from_jax.lowering import to_linalg
 from .from_jax.rules import check_loops, rules
@@ -24,6 +25,7 @@ _OF_DEVICES = (
     ("with_sharding_constraint", "leave it out, and write an entry of the plan for the module or "
                                  "the argument"),
 )
+_FIXED = "write functools.partial(function, {}) and leave it out of args"
 # How jax names the argument whose value a function needs while it is traced.
 _ARGUMENT = re.compile(r"depends on the value of the argument (\w+)")
 
@@ -61,12 +63,25 @@ def export_jax(function: Callable[..., Any], args: Sequence[Any], *,
     names = _names(function, len(args))
     arguments, leaves = _arguments(args, names, _positions("parameters", parameters, names),
                                    _positions("optimizer_state", optimizer_state, names))
+    _warn_of_integers(arguments)
     lowered = _lowered(function, tuple(args), names)
     results = _updated(_results(lowered), arguments, _pairs(updates, lowered.out_info, names, args))
     mlir = to_linalg(lowered, arguments, results)
     weights = {key: _array(leaf, key) for key, port, leaf in zip(
         keys_of(arguments), arguments, leaves) if port.kind != "user_input"}
     return Model(mlir, arguments, results, weights)
+
+
+def _warn_of_integers(arguments: Sequence[Port]) -> None:
+    """Warns where parameters are such as tokens alone, and others such as weights."""
+    kept = [port for port in arguments if port.kind == "parameter"]
+    given = [port for port in arguments
+             if port.kind == "user_input" and port.dtype.startswith(("f", "bf"))]
+    if kept and given and all(port.dtype in ("i32", "i64", "u32", "u64") for port in kept):
+        warnings.warn(ExportWarning(
+            f"parameters: nothing but integers in {listed(map(str, kept), 2)}, and every call is to give "
+            f"{listed(map(str, given), 2)}: write parameters={given[0].name.partition('.')[0]!r} if "
+            "these are the weights"), stacklevel=3)
 
 
 def _names(function: Callable[..., Any], count: int) -> list[str]:
@@ -218,8 +233,9 @@ def _port(leaf: Any, name: str, kind: str) -> Port:
     try:
         spec = jax.eval_shape(lambda x: x, leaf)
     except TypeError as error:
+        hint = "" if "." in name else f": {_FIXED.format(f'{name}=value')}"
         raise ExportError(f"argument '{name}': expected an array or a number, got "
-                          f"{type(leaf).__name__}") from error
+                          f"{type(leaf).__name__}{hint}") from error
     shape, dtype = tuple(spec.shape), name_of_numpy(np.dtype(spec.dtype)) if isinstance(
         spec.dtype, np.dtype) else str(spec.dtype)
     if dtype in ("complex64", "complex128"):
@@ -264,19 +280,21 @@ def _lowered(function: Callable[..., Any], args: tuple[Any, ...], names: list[st
         raise ExportError(f"{line}the function cannot be traced: {what}: {instead}") from error
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         fixed = _fixed(args, names)
-        hint = f": {fixed}" if fixed and "concrete" in str(error) else ""
         line = source_line(error.__traceback__, jax)
         message = f"{type(error).__name__}: " if not isinstance(
             error, (TypeError, ValueError)) else ""
-        raise ExportError(f"{line}the function cannot be traced: {message}"
-                          f"{_first_line(error)}{hint}") from error
+        message += _first_line(error)
+        if "static arguments" in message:
+            message = f"jax.jit has a static argument: {fixed or _FIXED.format('name=value')}"
+        elif fixed and "concrete" in str(error):
+            message += f": {fixed}"
+        raise ExportError(f"{line}the function cannot be traced: {message}") from error
 
 
 def _fixed(args: tuple[Any, ...], names: list[str]) -> str:
     """What to write where an argument is a Python number whose value the function needs."""
     numbers = [name for name, arg in zip(names, args) if isinstance(arg, (bool, int, float))]
-    values = ", ".join(f"{name}=value" for name in numbers)
-    return f"write functools.partial(function, {values}) and leave it out of args" if values else ""
+    return _FIXED.format(", ".join(f"{name}=value" for name in numbers)) if numbers else ""
 
 
 def _instead(error: Exception, args: tuple[Any, ...], names: list[str]) -> str:

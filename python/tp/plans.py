@@ -11,7 +11,7 @@ from typing import Any
 
 from .artifact import Artifact
 from .errors import CompileError, PlanWarning, listed, near, plural
-from .styles import PREPARE_NAMES, STYLE_NAMES, FullyShard, Recompute, Rule
+from .styles import PREPARE_NAMES, STYLE_NAMES, FullyShard, Recompute, Rule, partition_words
 
 Mesh = dict[str, int]
 _RESERVED = ("auto",)
@@ -223,6 +223,10 @@ def _entry(key: Any, value: Any) -> str:
     if not isinstance(key, str):
         raise CompileError(f"plan: expected patterns of module names as keys, got {key!r}")
     kind, _, port = key.partition(" ")
+    words = partition_words(value, port if kind in _PORTS and port else key)
+    if words is not None:
+        raise CompileError(f"plan entry '{key}': expected a style or a placement, got {value!r}: write "
+                           f"{words}", plan_entry=key)
     if kind in _PORTS and port:
         name = port if port.isdigit() else json.dumps(port)
         return f"  tp.{kind} {name} {_placement(value, key, kind)}"

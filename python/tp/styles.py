@@ -5,7 +5,7 @@ and plans take theirs as well. docs/plans.md describes what a style does.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -229,3 +229,18 @@ STYLE_NAMES = (
     "embedding_rowwise", "embedding_colwise", "packed_colwise", "packed_rowwise",
     "replicated_with_grad_allreduce", "mla_kv_a_proj", "moe_tp_experts", "ep_dispatch_experts",
     "ep_router", "gather")
+
+
+def partition_words(value: Any, name: str) -> str | None:
+    """What a plan has for argument `name` in place of jax's PartitionSpec or NamedSharding; None of
+    any other value."""
+    spec = getattr(value, "spec", value)
+    if type(spec).__name__ not in ("P", "PartitionSpec") or not isinstance(spec, Iterable):
+        return None
+    dims: dict[str, int] = {}
+    for dim, axes in enumerate(spec):
+        dims |= dict.fromkeys([axes] if isinstance(axes, str) else axes or (), dim)
+    entries = {axis: f"'argument {name}': tp.Shard({dim})" for axis, dim in dims.items()}
+    if len(entries) > 1:
+        return "{" + ", ".join(f"{axis!r}: {{{entry}}}" for axis, entry in entries.items()) + "}"
+    return "".join(entries.values()) or f"'argument {name}': tp.Replicate()"

@@ -12,5 +12,8 @@ import tp
 
 def names() -> dict[str, Any]:
     """The names."""
-    return {"jax": jax, "jnp": jnp, "np": np, "tp": tp, "x": jnp.ones(4),
+    up = tp.export_jax(lambda params, x: x @ params["up"]["kernel"],
+                       ({"up": {"kernel": np.ones((4, 8), "f4")}}, jnp.ones((2, 4))), parameters=0)
+    return {"jax": jax, "jnp": jnp, "np": np, "tp": tp, "x": jnp.ones(4), "up": up,
+            "P": jax.sharding.PartitionSpec,
             "export": lambda function, *args: tp.export_jax(function, args)}

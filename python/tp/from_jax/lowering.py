@@ -6,14 +6,16 @@ from typing import Any
 
 from ..errors import ExportError, shortened
 from ..model import Port
+from .bits import pack_bits
+from .calls import inline_own, inline_readers
 from .checkpoints import keep_residuals
 from .loops import write_loops
 from .modules import mark_lines, mark_modules, text_with_modules, user_line
 from .rewrites import ops_of, rewrite_ops
 from .scatter import Unsupported, replace_scatter
 
-_INLINE = ("inline", "func.func(stablehlo-legalize-composite-to-call)",
-           "func.func(chlo-legalize-to-stablehlo)", "canonicalize")
+_TO_CALLS = ("func.func(stablehlo-legalize-composite-to-call)",)
+_SIMPLIFY = ("symbol-dce", "func.func(chlo-legalize-to-stablehlo)", "canonicalize")
 _TO_LINALG = ("inline", "func.func(stablehlo-complex-math-expander)", "canonicalize",
               "stablehlo-legalize-to-linalg", "inline", "canonicalize", "cse", "symbol-dce")
 # Ops of these dialects are left where linalg has no form.
@@ -56,17 +58,20 @@ def to_linalg(lowered: Any, arguments: list[Port], results: list[Port]) -> str:
     with module.context, ir.Location.unknown():
         # Loads the dialect linalg, which jax's context does not know.
         _run(ir.Module.create(), ("stablehlo-legalize-to-linalg",))
-        _run(module, _INLINE)
+        _run(module, _TO_CALLS)
+        inline_own(module)
+        _run(module, _SIMPLIFY)
         _replace_scatters(module)
         keep_residuals(module, _main(module), arguments)
         rewrite_ops(module)
         write_loops(module)
+        inline_readers(module, _main(module), arguments)
         mark_modules(_main(module), arguments)
         _run(module, _TO_LINALG)
         _refuse_foreign_ops(module)
         _describe(module, arguments, results)
         mark_lines(module)
-        return text_with_modules(module)
+        return pack_bits(text_with_modules(module))
 
 
 def _run(module: Any, passes: tuple[str, ...]) -> None:
@@ -152,20 +157,12 @@ def _refuse_foreign_ops(module: Any) -> None:
         locations = _locations(op)
         text = " ".join(locations) + target
         instead = _INSTEAD_OF_OPS.get(operation.name, "write it by simpler functions of jax.numpy")
-        if operation.name == "stablehlo.reduce" and _is_empty(op.operands[0]):
-            name = "a reduction of an array without elements (stablehlo.reduce)"
-            instead = "leave it out where a size is 0: write its neutral element"
         for pattern, function, advice in _INSTEAD:
             if re.search(pattern, text):
                 name, instead = f"{function} ({name})", advice
                 break
         raise ExportError(f"{_line(locations)}{name} has no form in linalg: {instead}",
                           op=operation.name)
-
-
-def _is_empty(value: Any) -> bool:
-    from jaxlib.mlir import ir
-    return 0 in ir.RankedTensorType(value.type).shape
 
 
 def _main(module: Any) -> Any:

@@ -37,22 +37,30 @@ def mark_modules(function: Any, arguments: list[Port]) -> None:
     named by the line of the user's. `function` is of StableHLO."""
     from jaxlib.mlir import ir
     number = 0
-    for port, value in zip(arguments, function.arguments):
+    for port, value in zip(arguments, function.arguments, strict=True):
         module, dot, _ = port.name.rpartition(".")
         if port.kind != "parameter" or not dot:
             continue
-        reached = [value]
-        for moved in reached:
-            for use in moved.uses:
-                op = use.owner.operation
-                if op.name in _MOVES:
-                    reached.extend(op.results)
-                elif op.name in _READERS and not _is_marked(op):
-                    location = str(op.location)
-                    op.location = ir.Location.name(
-                        _backward(location) + module,
-                        ir.Location.name(f"{_line(location)} op {number}"))
-                    number += 1
+        for op in readers(value):
+            if op.name in _READERS and not _is_marked(op):
+                location = str(op.location)
+                op.location = ir.Location.name(
+                    _backward(location) + module,
+                    ir.Location.name(f"{_line(location)} op {number}"))
+                number += 1
+
+
+def readers(value: Any) -> list[Any]:
+    """The ops that read a value, or one that has nothing but its elements."""
+    found: list[Any] = []
+    reached = [value]
+    for moved in reached:
+        for use in moved.uses:
+            op = use.owner.operation
+            found.append(op)
+            if op.name in _MOVES:
+                reached.extend(op.results)
+    return found
 
 
 def mark_lines(module: Any) -> None:
@@ -80,6 +88,24 @@ def mark_lines(module: Any) -> None:
     for function in module.body.operations:
         is_called = _is_private(function)
         function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+
+
+def place_in_caller(op: Any, call: Any) -> None:
+    """Gives an op of a called function, and those inside of it, the scopes of the call's location.
+    An op of a function of JAX's own has the location of its call."""
+    from jaxlib.mlir import ir
+    outer = _STACK.search(str(call))
+
+    def visit(each: Any) -> Any:
+        location = str(each.location)
+        inner = _STACK.search(location)
+        if not user_line(location):
+            each.location = call
+        elif outer:
+            name = f"{outer.group(1)}/{inner.group(1)}" if inner else outer.group(1)
+            each.location = ir.Location.name(name, each.location)
+        return ir.WalkResult.ADVANCE
+    op.walk(visit, ir.WalkOrder.PRE_ORDER)
 
 
 def _is_private(function: Any) -> bool:

@@ -6,13 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 _INTEGER = re.compile(r"(?P<unsigned>u?)i(?P<width>\d+)")
+# Ops that have no elements as they are, or do more than to compute them.
+_KEPT = ("stablehlo.constant", "stablehlo.custom_call")
 # Bits of the significand, of the floats that conversions to integers start from.
 _PRECISION = {"f32": 24, "f64": 53}
 
 
 def rewrite_ops(module: Any) -> None:
-    """Writes reductions, slices and conversions by ops that linalg has a form of."""
-    for op in ops_of(module, _REWRITES):
+    """Writes reductions, padding, conversions and what has no elements by ops that linalg has a form
+    of."""
+    _write_empty(module)
+    # Inner ones first: an op goes with those inside of it.
+    for op in reversed(ops_of(module, _REWRITES)):
         _REWRITES[op.operation.name](op)
 
 
@@ -29,24 +34,67 @@ def ops_of(module: Any, names: Any) -> list[Any]:
     return found
 
 
+def _is_empty(value: Any) -> bool:
+    from jaxlib.mlir import ir
+    return isinstance(value.type, ir.RankedTensorType) and 0 in value.type.shape
+
+
+def _write_empty(module: Any) -> None:
+    """An array without elements is a constant, whatever computes it."""
+    from jaxlib.mlir import ir
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name.startswith("stablehlo.") and op.name not in _KEPT and any(
+                map(_is_empty, op.results)):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for op in reversed(found):
+        empty = list(filter(_is_empty, op.results))
+        for result in empty:
+            # Attributes of complex numbers have no class in Python.
+            constant = ir.Operation.parse(f"stablehlo.constant dense<> : {result.type}")
+            constant.location = op.location
+            ir.InsertionPoint(op).insert(constant)
+            result.replace_all_uses_with(constant.results[0])
+        if len(empty) == len(op.results):
+            op.erase()
+
+
+def _fill(op: Any, results: Any, values: Any) -> None:
+    """Writes results whose elements are all one scalar."""
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import stablehlo
+    with ir.InsertionPoint(op), op.location:
+        for result, value in zip(results, values, strict=True):
+            result.replace_all_uses_with(stablehlo.broadcast_in_dim(result.type, value, []))
+    op.erase()
+
+
 def _drop_reduction(op: Any) -> None:
-    """A reduction of no dimension changes no value: its initial value is neutral."""
-    if not list(op.attributes["dimensions"]):
-        values = list(op.operands)[:len(op.results)]
+    """A reduction of no dimension changes no value, and one of no elements is its initial value,
+    which is neutral."""
+    count = len(op.results)
+    values, initial = list(op.operands)[:count], list(op.operands)[count:]
+    if _is_empty(values[0]):
+        _fill(op, op.results, initial)
+    elif not list(op.attributes["dimensions"]):
         for operand, result in zip(values, op.results):
             result.replace_all_uses_with(operand)
         op.erase()
 
 
-def _start_at_zero(op: Any) -> None:
-    """An empty slice may begin at the end of its dimension, where linalg's may not."""
-    from jaxlib.mlir import ir
-    begins, ends = list(op.start_indices), list(op.limit_indices)
-    if not any(begin and begin == end for begin, end in zip(begins, ends)):
-        return
-    for name, values in (("start_indices", begins), ("limit_indices", ends)):
-        op.attributes[name] = ir.DenseI64ArrayAttr.get(
-            [0 if begin == end else value for value, begin, end in zip(values, begins, ends)])
+def _fill_windows(op: Any) -> None:
+    """Windows without elements have the initial value, as in XLA, where padding has it too."""
+    if _is_empty(op.operands[0]):
+        _fill(op, op.results, list(op.operands)[len(op.results):])
+
+
+def _fill_padding(op: Any) -> None:
+    """What is around and between no elements is padding alone."""
+    if _is_empty(op.operands[0]):
+        _fill(op, op.results, [op.operands[1]])
 
 
 def _saturate(op: Any) -> None:
@@ -96,6 +144,7 @@ def _compared(direction: str, left: Any, right: Any) -> Any:
 
 _REWRITES: dict[str, Callable[[Any], None]] = {
     "stablehlo.reduce": _drop_reduction,
-    "stablehlo.slice": _start_at_zero,
+    "stablehlo.reduce_window": _fill_windows,
+    "stablehlo.pad": _fill_padding,
     "stablehlo.convert": _saturate,
 }

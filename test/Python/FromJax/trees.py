@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import collections
 import sys
+import warnings
 from typing import Any
 
 import jax
@@ -59,3 +60,14 @@ rows = tp.compile(tp.export_jax(lambda w, x: x * w, (array(4), array(2, 4)), par
 np.testing.assert_allclose(rows([batch.zeros[0], batch.zeros[1]]),
                            batch.zeros * rows.state["w"], atol=1e-6)
 print("4 calls, 2 loads")
+
+# Tokens in place of weights, by a wrong position.
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    for position in (0, 1):
+        tp.export_jax(lambda params, tokens: params["embedding"][tokens],
+                      ({"embedding": array(4, 8)}, np.ones(3, "i4")), parameters=position)
+assert [str(each.message) for each in told] == [
+    "parameters: nothing but integers in 'tokens: i32[3]', and every call is to give "
+    "'params.embedding: f32[4, 8]': write parameters='params' if these are the weights"], told
+assert (told[0].category, told[0].filename) == (tp.ExportWarning, __file__), told[0]
