@@ -254,7 +254,10 @@ def _checked_head(file: OpenFile) -> bytes:
                        f"file {file.size}", code=3)
     _, version, sections, size = _HEAD.unpack(head)
     if version != _VERSION:
-        raise RunError(f"{file.path}: artifact version {version}, expected {_VERSION}", code=4)
+        advice = ("a newer tp wrote it: install that one, or compile the model again with this one"
+                  if version > _VERSION else "an older tp wrote it: compile the model again")
+        raise RunError(f"{file.path}: artifact version {version}, expected {_VERSION}: {advice}",
+                       code=4)
     if size != file.size:
         kind = "truncated" if file.size < size else "damaged"
         raise RunError(f"{file.path}: {kind} artifact: its header states {size} bytes, the file has "

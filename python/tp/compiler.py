@@ -20,6 +20,7 @@ from .plans import (PlanText, add_rules, as_entries, check_mesh, is_own, is_plan
                     is_transformer, mesh_flag, one_style, plan_text, warn_of_whole_layers,
                     with_own_plan)
 from .program import Program
+from .styles import STYLE_NAMES
 from .tools import run_tool
 from .weights import Weights, with_own
 
@@ -248,7 +249,10 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
         assert plan is not None
         if not os.path.exists(plan):
             hint = near(os.fspath(plan), ("auto", "hf", "transformer")) or ""
-            if not hint and os.sep not in os.fspath(plan) and "." not in os.fspath(plan):
+            if plan in STYLE_NAMES:
+                where = "" if plan in ("data_parallel", "context_parallel") else "layers.*.q"
+                hint = f": it is a style, write plan={{{where!r}: {plan!r}}}"
+            elif not hint and os.sep not in os.fspath(plan) and "." not in os.fspath(plan):
                 hint = ("; a plan is 'auto', 'hf', 'transformer', a path of a plan file or a dict "
                         "from patterns of modules to styles, such as {'layers.*.q': 'colwise'}")
             raise CompileError(f"plan: no file {os.fspath(plan)!r}{hint}")

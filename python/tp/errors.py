@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from difflib import get_close_matches
+from enum import IntEnum
 from types import ModuleType, TracebackType
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -43,8 +44,8 @@ class CompileError(Error):
 
 
 class ExportWarning(UserWarning):
-    """A module is exported with the right numbers, but not as its code says. The text says where,
-    and what to write instead."""
+    """A module or function is exported with the right numbers, but not as its code says, or not as is
+    likely to be meant. The text says where, and what to write instead."""
 
 
 class PlanWarning(UserWarning):
@@ -60,16 +61,30 @@ class PlanWarning(UserWarning):
         self.plan_entry = plan_entry
 
 
+class Code(IntEnum):
+    """What kind of failure a RunError is: tp_code of tp/Runtime/Runtime.h. docs/python.md says what
+    each one means for a program."""
+    INVALID_ARGUMENT = 1
+    FILE = 2
+    FORMAT = 3
+    UNSUPPORTED = 4
+    TIMEOUT = 5
+    RANK_FAILED = 6
+    ASSERT = 7
+    SYSTEM = 8
+    DEVICE_FAILED = 9
+
+
 class RunError(Error):
     """A program cannot be loaded or run, or is called wrongly.
 
     Attributes:
-        code: the runtime's code (tp_code of tp/Runtime/Runtime.h), 1 for a wrong call.
+        code: the runtime's code, a number of `Code`; 1 for a wrong call.
     """
 
     def __init__(self, message: str, *, code: int = 1) -> None:
         super().__init__(message)
-        self.code = code
+        self.code = int(code)
 
 
 def is_foreign(path: str, library: ModuleType) -> bool:

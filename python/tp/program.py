@@ -9,7 +9,7 @@ from .arrays import Array, from_bits, kind_of, to_bits
 from .artifact import Artifact, Port, by_name, find
 from .errors import RunError, listed, near, plural
 from .files import write_whole
-from .program_ranks import ProgramRanks
+from .program_ranks import ProgramRanks, Tensor
 from .program_tables import Layouts, Memory, collectives_table, layouts_of, memory_of, summary
 from .ranks import checkpoints, choose_launch, state_files, telling_others
 from .trees import is_tree, leaves
@@ -115,6 +115,12 @@ class Program:
                       doc="`cpu` or `cuda`.")
 
     @property
+    def alive(self) -> bool:
+        """Whether a call may succeed: false once the program is closed, or a failure or ^C has
+        ended its ranks, or one of them has died. Waits for no call of another thread."""
+        return self._shared.is_alive()
+
+    @property
     def input_names(self) -> list[str]:
         """What a call takes, in order."""
         return list(by_name(self._inputs))
@@ -187,7 +193,8 @@ class Program:
     def load_state(self, path: str | os.PathLike[str]) -> None:
         """Gives the ranks what save_state, or `tp-run --save-state`, wrote on any mesh. Raises
         RunError, and changes nothing, where the file is another model's."""
-        state_files.load(self._shared, path)
+        with self._shared.working():
+            state_files.load(self._shared, path)
 
     def save_checkpoint(self, folder: str | os.PathLike[str],
                         max_shard_size: int | str = "5GB") -> None:
@@ -199,7 +206,8 @@ class Program:
     def load_checkpoint(self, folder: str | os.PathLike[str]) -> None:
         """Gives the ranks what save_checkpoint, or `tp-run --save-state`, wrote on any mesh. Raises
         RunError, and changes nothing, where it is damaged, incomplete or another step's."""
-        checkpoints.load(self._shared, folder)
+        with self._shared.working():
+            checkpoints.load(self._shared, folder)
 
     def close(self) -> None:
         """Ends the ranks and frees their memory."""
@@ -250,13 +258,13 @@ class Program:
               named: dict[str, Array]) -> dict[str, tuple[Port, Array]]:
         names = by_name(self._inputs)
         wanted = f"expected {plural(len(names), 'input')} ({listed(names) or 'none'})"
-        inputs = self._flat(inputs, list(names))
         named = {f"{name}.{path}" if path else name: leaf for name, value in named.items()
                  for path, leaf in (leaves(value) if name not in names and is_tree(value)
                                     else [("", value)])}
-        if len(inputs) > len(names):
-            raise RunError(f"{wanted}, got {len(inputs)}")
-        bound = {name: (port, value) for (name, port), value in zip(names.items(), inputs)}
+        shared = self._shared
+        kept = self._kept - shared.unset if shared.group is not None else set()
+        bound = {name: (names[name], value)
+                 for name, value in self._by_position(inputs, names, named, kept).items()}
         for name, value in named.items():
             if name not in names:
                 hint = near(name, names)
@@ -266,14 +274,49 @@ class Program:
             if name in bound:
                 raise RunError(f"input '{name}' is given twice: by position and by name")
             bound[name] = (names[name], value)
-        shared = self._shared
-        kept = self._kept - shared.unset if shared.group is not None else set()
-        missing = [f"{port}" for name, port in names.items()
+        missing = [port for name, port in names.items()
                    if name not in bound and not port.dead and port.tensor not in kept]
         if missing:
-            raise RunError(f"{wanted}, got {len(bound)}: {listed(missing)} "
-                           f"{'is' if len(missing) == 1 else 'are'} missing")
+            raise RunError(f"{wanted}, got {len(bound)}: {listed(map(str, missing))} "
+                           f"{'is' if len(missing) == 1 else 'are'} missing{self._first(missing)}")
         return {name: row for name, row in bound.items() if not row[0].dead}
+
+    def _by_position(self, inputs: tuple[Array, ...], names: dict[str, Port],
+                     named: dict[str, Array], kept: set[Tensor]) -> dict[str, Array]:
+        """The names of what is given by position: of the inputs without those that the ranks keep
+        from the last step, or of all, where as many are given."""
+        fitting: list[dict[str, Array]] = []
+        wrong: RunError | None = None
+        for left_out in (kept, set[Tensor](), self._kept):
+            order = [name for name, port in names.items() if port.tensor not in left_out]
+            try:
+                flat = self._flat(inputs, order)
+            except RunError as error:
+                wrong = wrong if left_out else error
+                continue
+            if len(flat) > len(order):
+                continue
+            found = dict(zip(order, flat))
+            missing = [name for name in order if name not in found and name not in named
+                       and not names[name].dead and names[name].tensor not in kept]
+            if not missing and not found.keys() & named.keys():
+                return found
+            fitting.append(found)
+        if not fitting:
+            raise wrong or RunError(f"expected {plural(len(names), 'input')} "
+                                    f"({listed(names) or 'none'}), got {len(inputs)}")
+        return fitting[-1]
+
+    def _first(self, missing: list[Port]) -> str:
+        """What to do where inputs that steps update are all that is missing."""
+        if any(port.tensor not in self._kept for port in missing):
+            return ""
+        what, name, root = "them, and they have no first values: give them", "name", "..."
+        if len(missing) == 1:
+            what, name = "it, and it has no first value: give it", repr(missing[0].name)
+            root = repr(missing[0].name.partition(".")[0])
+        return (f": steps update {what} in the first call, write program.state[{name}] = array, or "
+                f"export with tp.export_jax(..., optimizer_state={root})")
 
     def _flat(self, inputs: tuple[Array, ...], names: list[str]) -> tuple[Array, ...]:
         """The arrays of trees, which the function that was exported takes."""

@@ -6,11 +6,12 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .arrays import Bits
 from .artifact import Artifact, Port
-from .errors import RunError, listed, plural
+from .errors import Code, RunError, listed, plural
 from .progress import progress
 from .ranks import choose_launch, start
 from .ranks.group import Group
@@ -37,6 +38,7 @@ class ProgramRanks:
         unset: of these what was neither loaded nor written.
         lock: held during every use of the ranks.
         launch: how the ranks run: thread, process or torchrun.
+        ended: what has ended the ranks; empty as long as nothing has.
     """
 
     def __init__(self, artifact: Artifact, weights: Weights, launch: str | None,
@@ -60,13 +62,25 @@ class ProgramRanks:
         self.unset: set[Tensor] = set()
         self._pid = os.getpid()
         self.lock = threading.Lock()
-        self.closed = self.failed = False
+        self.closed = False
+        self.ended = ""
         if self.sources:
             self._check_weights()
 
     def stays(self, port: Port) -> bool:
         """Whether an argument stays on the ranks from step to step."""
         return port.is_weight or port.tensor in self.updated
+
+    @property
+    def failed(self) -> bool:
+        """Whether something has ended the ranks, other than `close`."""
+        return bool(self.ended)
+
+    def is_alive(self) -> bool:
+        """Whether a call may succeed, as far as this process knows. Needs no lock."""
+        group = self.group
+        return (not self.closed and not self.ended and os.getpid() == self._pid
+                and (group is None or group.is_alive()))
 
     def close(self) -> None:
         """Ends the ranks and frees their memory."""
@@ -77,9 +91,9 @@ class ProgramRanks:
         """The ranks, which the first call starts and loads. The caller holds the lock."""
         if self.closed:
             raise RunError("the program is closed: load or compile it again")
-        if self.failed:
-            raise RunError("a step of this program failed on a rank, so its ranks have ended: load "
-                           "or compile it again", code=6)
+        if self.ended:
+            raise RunError(f"an earlier use of this program {self.ended}, so its ranks have ended: "
+                           "load or compile it again", code=Code.RANK_FAILED)
         if os.getpid() != self._pid:
             raise RunError(f"the program was made in process {self._pid}, and this process was "
                            "forked from it: ranks do not survive a fork, load it again here")
@@ -97,7 +111,8 @@ class ProgramRanks:
                 raise
         return self.group
 
-    def _end(self) -> None:
+    def _end(self, why: str = "") -> None:
+        self.ended = self.ended or why
         self.group = None
         if self._finalizer is not None:
             self._finalizer()
@@ -115,6 +130,8 @@ class ProgramRanks:
         if any(port.kind == "parameter" for port in missing) or (
                 len(missing) == len(ports) and any(port.is_weight for port in ports)):
             raise missing_error(missing, finder)
+        if finder.other_type:  # and all names and shapes are right
+            raise RunError(finder.other_type)
         unused = finder.unused()
         if unused:
             warnings.warn(f"the weights have {plural(len(unused), 'name')} that the program does "
@@ -161,17 +178,17 @@ class ProgramRanks:
             result = call()
         except RunError as error:
             # A failed assertion of the program leaves the ranks as they are.
-            if error.code != 7:
-                self.failed = error.code != 1
-                if self.failed:
-                    self._end()
+            if error.code not in (Code.ASSERT, Code.INVALID_ARGUMENT):
+                self._end("failed on a rank")
+                if self.closed:  # which ends ranks that wait
+                    raise self._closed_error() from error
             if _SET_AGAIN in str(error):
                 raise RunError(str(error).replace(_SET_AGAIN, _SET_ALL_AGAIN),
                                code=error.code) from error
             raise
         except BaseException as error:
-            self.failed = True
-            self._end()
+            what = "^C" if isinstance(error, KeyboardInterrupt) else type(error).__name__
+            self._end(f"was interrupted by {what}")
             if self.closed and isinstance(error, Exception):
                 raise self._closed_error() from error
             raise
@@ -187,6 +204,12 @@ class ProgramRanks:
         """Whether this process is the one that writes a file for all ranks."""
         with self.lock:
             return self.start().writes_files
+
+    def working(self) -> AbstractContextManager[None]:
+        """While its body runs this process works by itself, as for a file, and ranks in other
+        processes wait for it however long that takes."""
+        group = self.group
+        return nullcontext() if group is None else group.working()
 
     def read(self, entry: str, port: Port) -> Bits:
         """The whole argument of an entry."""

@@ -18,6 +18,7 @@ Source = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Weights = Union[Source, Sequence[Source], None]
 # As many names stand in the code that a message proposes.
 _FEW_NAMES = 3
+_FLOATS = ("f64", "f32", "f16", "bf16")
 
 
 def open_sources(weights: Weights) -> list[Mapping[str, Any]]:
@@ -71,18 +72,41 @@ def _candidates(port: Port, keys: tuple[str, ...]) -> Iterator[str]:
 Found = Union[Bits, Stored]
 
 
-def _checked(value: Any, shape: tuple[int, ...], port: Port, where: str) -> Found:
+class _OtherTypeError(RunError):
+    """A weight has the right name and shape, and another element type."""
+
+
+def _checked(value: Any, shape: tuple[int, ...], port: Port, where: str,
+             source: Mapping[str, Any]) -> Found:
     """The bits of a weight, or what they are stored in, with this shape and elements of the port.
     Of one that is rounded when it is loaded they may be those of the model."""
     if isinstance(value, Stored):
         if value.dtype in (port.dtype, port.rounded_from) and value.shape == shape:
             return value
-        raise RunError(f"{where}: expected {describe(shape, _wanted(port).name)}, got "
-                       f"{describe(value.shape, value.dtype.name)}: these are the weights of "
-                       "another model")
+        text = (f"{where}: expected {describe(shape, _wanted(port).name)}, got "
+                f"{describe(value.shape, value.dtype.name)}")
+        if value.shape == shape:
+            raise _OtherTypeError(f"{text}: {_type_advice(value.dtype, _wanted(port), source)}")
+        raise RunError(f"{text}: these are the weights of another model")
     is_narrow = (port.rounded_from is not None and kind_of(value) != "python"
                  and bits_of(value, where)[1] == port.dtype.name)
     return to_bits(value, shape, port.dtype if is_narrow else _wanted(port), where)
+
+
+def _type_advice(got: DType, wanted: DType, source: Mapping[str, Any]) -> str:
+    if got.name not in _FLOATS or wanted.name not in _FLOATS:
+        return ("the program has another element type there: export the module with these weights "
+                "again")
+    names = source.files if isinstance(source, SafeTensors) else []
+    file = f"'{names[0].path}'" if len(names) == 1 else "file"
+    arrays = (f"{{name: array.to(torch.{wanted.torch}) if array.dtype == torch.{got.torch} else "
+              f"array for name, array in safetensors.torch.load_file({file}).items()}}")
+    if len(names) > 1:
+        folder = os.path.join(os.path.dirname(names[0].path), "*.safetensors")
+        arrays = f"[{arrays} for file in glob.glob('{folder}')]"
+    return (f"the weights are {got.name}, and the program computes in {wanted.name}: export the "
+            f"module in {got.name} (module.to(torch.{got.torch})), or convert them: "
+            f"weights={arrays}")
 
 
 def _wanted(port: Port) -> DType:
@@ -109,10 +133,16 @@ def _is_equal(a: Found, b: Found) -> bool:
 
 
 class Finder:
-    """Looks up the arrays of ports, and knows which keys no port has used."""
+    """Looks up the arrays of ports, and knows which keys no port has used.
+
+    Attributes:
+        other_type: what is wrong with the first weight that `check` has found in a file with the
+            right shape and another element type; empty if there is none.
+    """
 
     def __init__(self, sources: list[Mapping[str, Any]]) -> None:
         self.sources = sources
+        self.other_type = ""
         self.used: set[str] = set()
 
     def keys(self) -> list[str]:
@@ -124,11 +154,16 @@ class Finder:
         return [key for key in self.keys() if key not in self.used]
 
     def check(self, port: Port) -> bool:
-        """Whether a source has all of the array. Raises as `find` does."""
-        if not port.segments:
-            return self._lookup(port, port.source_keys, port.shape) is not None
-        return all([self._lookup(port, segment.source_keys, segment.shape) is not None
-                    for segment in port.segments])
+        """Whether a source has all of the array. Raises as `find` does, but where only the element
+        type is another one."""
+        try:
+            if not port.segments:
+                return self._lookup(port, port.source_keys, port.shape) is not None
+            return all([self._lookup(port, segment.source_keys, segment.shape) is not None
+                        for segment in port.segments])
+        except _OtherTypeError as error:
+            self.other_type = self.other_type or str(error)
+            return True
 
     def find(self, port: Port) -> Bits | None:
         """The bits of the whole array, or None where no source has it. Raises RunError where it
@@ -157,7 +192,7 @@ class Finder:
                 if key not in source:
                     continue
                 self.used.add(key)
-                value = _checked(source[key], shape, port, f"weight '{key}'")
+                value = _checked(source[key], shape, port, f"weight '{key}'", source)
                 if found is None:
                     found, first = value, key
                 elif not _is_equal(found, value):

@@ -10,7 +10,9 @@ the expression leaves the case out where MODULE is missing. The names of an expr
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
+import json
 import os
 import re
 import runpy
@@ -103,6 +105,31 @@ def safetensors(name: str, header: bytes, data: bytes = b"") -> str:
     return write(name, len(header).to_bytes(8, "little") + header + data)
 
 
+def save(name: str, arrays: dict[str, Any]) -> str:
+    """A .safetensors file."""
+    header, data = {}, b""
+    kinds = {"f2": "F16", "f4": "F32", "i4": "I32"}
+    for key, array in arrays.items():
+        begin, data = len(data), data + array.tobytes()
+        header[key] = {"dtype": kinds[array.dtype.str[1:]], "shape": list(array.shape),
+                       "data_offsets": [begin, len(data)]}
+    return safetensors(name, json.dumps(header).encode(), data)
+
+
+def stored(arrays: dict[str, Any], kind: str, sharded: bool = False, **changed: Any) -> str:
+    """A file of the arrays as another type, or an index of two files. None leaves one out."""
+    others = {name: array for name, array in
+              {**{name: array.astype(kind) for name, array in arrays.items()}, **changed}.items()
+              if array is not None}
+    if not sharded:
+        return save(f"{kind}.safetensors", others)
+    names = list(others)
+    files = {name: f"{kind}-{number % 2}.safetensors" for number, name in enumerate(names)}
+    for file in set(files.values()):
+        save(file, {name: others[name] for name in names if files[name] == file})
+    return write(f"{kind}.safetensors.index.json", json.dumps({"weight_map": files}).encode())
+
+
 def container(manifest: bytes) -> bytes:
     """An artifact of a manifest alone."""
     checksum = 0xcbf29ce484222325
@@ -122,8 +149,8 @@ def names(example: str) -> dict[str, Any]:
     program.save("good.tp")
     with open("good.tp", "rb") as file:
         artifact = file.read()
-    stored = tp.program_ranks.open_sources(weights)[0]
-    arrays = {name: stored[name].bits.view("f4") for name in stored}
+    source = tp.program_ranks.open_sources(weights)[0]
+    arrays = {name: source[name].bits.view("f4") for name in source}
     closed = tp.load("good.tp", weights)
     closed.close()
     # An argument and its next value, which have the same local shape under different layouts.
@@ -141,7 +168,8 @@ def names(example: str) -> dict[str, Any]:
         "plan": plan, "program": program, "tokens": np.load(os.path.join(example, "tokens.npy")),
         "tp": tp, "weights": weights, "example": example,
         "after_fork": after_fork, "after_kill": after_kill, "again": again,
-        "in_environment": in_environment, "safetensors": safetensors, "write": write,
+        "in_environment": in_environment, "safetensors": safetensors,
+        "stored_as": functools.partial(stored, arrays), "write": write,
         "compile": lambda **options: tp.compile(example, **{"plan": plan, "mesh": 2, **options})}
     for module in ("torch", "jax"):
         if importlib.util.find_spec(module):

@@ -41,7 +41,8 @@ def save(ranks: ProgramRanks, folder: str | os.PathLike[str], max_shard_size: in
     failure: RunError | None = None
     if ranks.writes_files():
         try:
-            checkpoint_folder.write(folder, tensors(model), tensors(state), most_bytes)
+            with ranks.working():
+                checkpoint_folder.write(folder, tensors(model), tensors(state), most_bytes)
         except RunError as error:
             failure = error
     if ranks.launch == "torchrun":

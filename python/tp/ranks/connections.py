@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from ..errors import RunError
+from ..errors import Code, RunError
 from .launcher import Launched
 from .records import ranks_text
 
@@ -22,7 +22,6 @@ _REFUSAL_BYTES = 2048
 # In a hello the size of a rank that has failed before it started; the reason follows.
 _FAILED = -1
 _SECONDS_TO_ANSWER = 60.0
-_TIMEOUT = 5  # TP_TIMEOUT
 
 
 def _process_of(peer: socket.socket) -> tuple[int, int]:
@@ -70,14 +69,15 @@ class Connections:
         except OSError as error:
             server.close()
             if error.errno != errno.EADDRINUSE:
-                raise RunError(f"rank 0 cannot listen: {error.strerror}", code=8) from error
+                raise RunError(f"rank 0 cannot listen: {error.strerror}",
+                               code=Code.SYSTEM) from error
             raise RunError(self._taken(0, self._holder())) from None
         server.listen(self._launched.size)
         try:
             self._welcome(server, descriptors, timeout)
         except RunError as error:
             # Ranks that come later do not wait for their time-out.
-            gave_up = "rank 0 has given up: " if error.code == _TIMEOUT else ""
+            gave_up = "rank 0 has given up: " if error.code == Code.TIMEOUT else ""
             self._refuse_late(server, f"{gave_up}{error}")
             raise
         except BaseException:
@@ -95,7 +95,7 @@ class Connections:
             except TimeoutError:
                 raise RunError(f"{ranks_text(sorted(missing))} of {self._launched.size} "
                                f"{'has' if len(missing) == 1 else 'have'} not started in "
-                               f"{timeout:g} s ({self._launched.run})", code=_TIMEOUT) from None
+                               f"{timeout:g} s ({self._launched.run})", code=Code.TIMEOUT) from None
             rank, refusal = self._hear(peer)
             if rank is None:
                 continue
@@ -119,7 +119,7 @@ class Connections:
                 server.close()
                 if time.monotonic() > end:
                     raise RunError(f"rank 0 has not started in {timeout:g} s "
-                                   f"({self._launched.run})", code=_TIMEOUT) from None
+                                   f"({self._launched.run})", code=Code.TIMEOUT) from None
                 time.sleep(0.01)  # rank 0 may still compile: only it says when it listens
         process, user = _process_of(server)
         if user != os.getuid():
@@ -137,7 +137,7 @@ class Connections:
         except TimeoutError:
             server.close()
             raise RunError(f"rank 0, process {process}, has not answered in {timeout:g} s "
-                           f"({self._launched.run})", code=_TIMEOUT) from None
+                           f"({self._launched.run})", code=Code.TIMEOUT) from None
         except OSError:
             pass
         if answer[:1] == _REFUSAL:
@@ -145,7 +145,7 @@ class Connections:
             raise RunError(answer[1:].decode(errors="replace"))
         if len(descriptors) != 2:
             server.close()
-            raise RunError("rank 0 has ended before all ranks had started", code=6)
+            raise RunError("rank 0 has ended before all ranks had started", code=Code.RANK_FAILED)
         self._peers[0], self._processes[0] = server, process
         return descriptors
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -93,6 +94,15 @@ class Group(ABC):
     def step(self, entry: str, inputs: Sequence[tuple[Port, Bits]]) -> list[Bits]:
         """Runs one step of an entry: the results that update no argument; the others become the arguments of
         the next step."""
+
+    def working(self) -> AbstractContextManager[None]:
+        """While its body runs this process works for the program by itself, as for a file: ranks in
+        other processes wait for it."""
+        return nullcontext()
+
+    def is_alive(self) -> bool:
+        """Whether all ranks are there, as far as this process knows. Any thread may ask."""
+        return True
 
     @abstractmethod
     def close(self) -> None:

@@ -6,30 +6,37 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from socket import AF_UNIX, SOCK_STREAM, socketpair
 from typing import Any
 
 from ..arrays import Bits
-from ..artifact import Artifact, Port
-from ..errors import RunError
+from ..artifact import Artifact, Port, by_name
+from ..errors import Code, RunError
 from .exchange import Exchange, whole_results
 from .group import Group, native, open_program, raises_run_error
+from .records import ranks_text
 
 _END_SECONDS = 2
-_RANK_FAILED, _ASSERTION = 6, 7  # TP_RANK_FAILED, TP_ASSERT
+_WAIT_SECONDS = 0.1
 _START = ("import sys; sys.path[:] = eval(sys.argv.pop(1)); "
           "from tp.ranks.rank_process import main; main()")
 
 
 class ProcessGroup(Group):
     """One spawned process per rank. They share the ranks' memory and an exchange with this one, and
-    end when it does."""
+    end when it does.
+
+    Nothing waits for them without end. The heartbeat of a rank is the processor time that its
+    process uses: a rank that works is waited for, however long that takes. Those that use none for
+    the time-out are stopped or hang.
+    """
 
     @raises_run_error
     def __init__(self, artifact: Artifact, timeout: float) -> None:
         super().__init__(artifact)
+        self._timeout = timeout
         self._processes: list[subprocess.Popen[bytes]] = []
         self._connections: list[Connection] = []
         runtime = native()
@@ -50,7 +57,7 @@ class ProcessGroup(Group):
                          str(timeout), *map(str, descriptors), *artifact.links],
                         pass_fds=descriptors, stdin=subprocess.DEVNULL))
                 self._connections.append(Connection(ours.detach()))
-            self._collect()
+            self._collect(lambda: "the start of the program")
             artifact.check_unchanged()  # the ranks have read it by now
         except BaseException:
             self.close()
@@ -59,17 +66,25 @@ class ProcessGroup(Group):
 
     def write(self, entry: str, port: Port, bits: Bits) -> None:
         self._exchange.argument(port)[...] = bits
-        self._call("write", entry, port.index)
+        self._call("write", entry, port.index, lambda: f"{self._state(entry, port)} = array")
+
+    def load(self, entry: str, port: Port, bits: Bits) -> None:
+        self._exchange.argument(port)[...] = bits
+        self._call("write", entry, port.index, lambda: f"the load of '{port.name}'")
 
     def read(self, entry: str, port: Port) -> Bits:
-        self._call("read", entry, port.index)
+        self._call("read", entry, port.index, lambda: self._state(entry, port))
         return self._exchange.argument(port).copy()
 
     def step(self, entry: str, inputs: Sequence[tuple[Port, Bits]]) -> list[Bits]:
         for port, bits in inputs:
             self._exchange.input(entry, port)[...] = bits
-        self._call("step", entry, [port.index for port, _ in inputs])
+        of = f" of entry '{entry}'" if len(self.artifact.entries) > 1 else ""
+        self._call("step", entry, [port.index for port, _ in inputs], lambda: f"a step{of}")
         return whole_results(self._program, self._exchange, entry, self.returned[entry])
+
+    def is_alive(self) -> bool:
+        return all(process.poll() is None for process in self._processes)
 
     def close(self) -> None:
         # A rank that is in a step, and waits for others there, ends too.
@@ -86,25 +101,41 @@ class ProcessGroup(Group):
         self._connections, self._processes = [], []
         self._exchange.close()
 
-    def _call(self, command: str, entry: str, argument: object) -> None:
+    def _state(self, entry: str, port: Port) -> str:
+        names = by_name(self.artifact.entries[entry].arguments)
+        name = next(name for name, other in names.items() if other.index == port.index)
+        return f"program.state['{name}']"
+
+    def _call(self, command: str, entry: str, argument: object, what: Callable[[], str]) -> None:
         for rank, connection in enumerate(self._connections):
             try:
                 connection.send((command, entry, argument))
             except OSError:
                 raise self._died(rank) from None
-        self._collect()
+        self._collect(what)
 
-    def _collect(self) -> None:
-        """Waits for every rank's answer. The first failure ends the waits of the others."""
+    def _collect(self, what: Callable[[], str]) -> None:
+        """Waits for every rank's answer to what `what` names. The first failure ends the waits of
+        the others."""
         waiting = dict(zip(self._connections, range(len(self._connections))))
         failures: list[tuple[int, str]] = []
+        waited, heartbeats = 0.0, [0]
         while waiting:
             # After a failure the others fail too, and no step follows: one that says nothing is
             # hung or stopped. A failed assertion is the status of all ranks, which go on.
-            ending = any(code != _ASSERTION for code, _ in failures)
-            answers = wait(list(waiting), _END_SECONDS if ending else None)
-            if not answers:
+            ending = any(code != Code.ASSERT for code, _ in failures)
+            answers = wait(list(waiting), _WAIT_SECONDS)
+            # Not what the clock says: time in which this process is stopped does not count.
+            waited = 0.0 if answers else waited + _WAIT_SECONDS
+            if not answers and ending and waited >= _END_SECONDS:
                 break
+            if not answers and not ending:
+                now = [_heartbeat(self._processes[rank]) for rank in waiting.values()]
+                if now != heartbeats:
+                    waited, heartbeats = 0.0, now
+                elif waited >= self._timeout:
+                    failures.append(self._late(list(waiting.values()), what()))
+                    break
             for connection in answers:
                 assert isinstance(connection, Connection)
                 rank = waiting.pop(connection)
@@ -118,8 +149,18 @@ class ProcessGroup(Group):
                     failures.append(answer)
         if failures:
             # A rank's own failure says more than what it meant for the others.
-            code, message = min(failures, key=lambda failure: failure[0] == _RANK_FAILED)
+            code, message = min(failures, key=lambda failure: failure[0] == Code.RANK_FAILED)
             raise RunError(message, code=code)
+
+    def _late(self, ranks: Sequence[int], what: str) -> tuple[int, str]:
+        """The failure of ranks that have used no processor time for the time-out."""
+        numbers = [self._processes[rank].pid for rank in ranks]
+        each = ", ".join(f"process {number} " + ("is stopped" if _is_stopped(number) else
+                                                 "uses no processor time") for number in numbers)
+        message = (f"{ranks_text(ranks)} {'has' if len(ranks) == 1 else 'have'} not answered for "
+                   f"{self._timeout:g} s in {what}: {each}")
+        self._transport.abort(ranks[0], message)
+        return Code.TIMEOUT, message
 
     def _died(self, rank: int) -> RunError:
         try:
@@ -130,4 +171,23 @@ class ProcessGroup(Group):
                else f"ended with status {status}")
         message = f"rank {rank}: its process {how}"
         self._transport.abort(rank, message)
-        return RunError(message, code=6)
+        return RunError(message, code=Code.RANK_FAILED)
+
+
+def _heartbeat(process: subprocess.Popen[bytes]) -> int:
+    """The processor time of a process, in nanoseconds. Where the system does not know it, one that
+    grows."""
+    try:
+        # The clock that clock_getcpuclockid(3) of Linux names.
+        return time.clock_gettime_ns(~process.pid << 3 | 2)
+    except OSError:
+        return time.monotonic_ns()
+
+
+def _is_stopped(process: int) -> bool:
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+            # The name stands in parentheses and may hold any character.
+            return file.read().rpartition(")")[2].split()[0] in ("T", "t")
+    except (OSError, IndexError):
+        return False

@@ -9,11 +9,10 @@ import numpy as np
 
 from ..arrays import Bits
 from ..artifact import Artifact, Port, by_name
-from ..errors import RunError, listed, plural
+from ..errors import Code, RunError, listed, plural
 
 START, LOAD, STEP, READ = range(1, 5)
 _REFUSAL_BYTES = 480
-_RANK_FAILED = 6
 
 
 def checksum(bits: Bits) -> int:
@@ -69,8 +68,13 @@ class Records:
         """The rank has loaded one more weight: a heartbeat."""
         self._mine["loaded"] += 1
 
+    def works(self) -> None:
+        """The rank works, unless it waits in an operation: a heartbeat."""
+        if not self._mine["within"]:
+            self._mine["loaded"] += 1
+
     def heartbeats(self) -> int:
-        """Grows while a rank loads."""
+        """Grows while a rank loads, or works by itself."""
         return int(self._rows["loaded"].sum())
 
     def enter(self, kind: int, port: int = 0, digest: int = 0,
@@ -127,6 +131,10 @@ class Records:
                 return rank
         return None
 
+    def has_left(self) -> bool:
+        """Whether a rank has closed its program."""
+        return bool(self._rows["left"].any())
+
     def gone_text(self, rank: int) -> str:
         """That it has, for all others."""
         steps = int(self._rows[rank]["steps"])
@@ -163,7 +171,7 @@ class Records:
                 raise RunError(
                     f"rank {rank} is in {self._what(record)}, and rank 0 in {self._what(first)}: "
                     "every process calls the program and reads program.state in the same order",
-                    code=_RANK_FAILED)
+                    code=Code.RANK_FAILED)
 
     def _raise_difference(self, records: np.ndarray[tuple[int], np.dtype[np.void]]) -> None:
         for what in ("written", "inputs"):
@@ -180,7 +188,7 @@ class Records:
         else:
             text = f"the inputs of {ranks} in {step} differ from those of rank 0: {names}"
         raise RunError(f"{text}: every process gives the program the same arrays",
-                       code=_RANK_FAILED if what == "written" else 1)
+                       code=Code.RANK_FAILED if what == "written" else Code.INVALID_ARGUMENT)
 
 
 def _after(steps: int) -> str:

@@ -36,8 +36,9 @@ def save(ranks: ProgramRanks, path: str | os.PathLike[str]) -> None:
     failure: RunError | None = None
     if ranks.writes_files():
         try:
-            write_whole(path, _parts(len(table).to_bytes(8, "little") + table, arrays),
-                        durable=True)
+            with ranks.working():
+                write_whole(path, _parts(len(table).to_bytes(8, "little") + table, arrays),
+                            durable=True)
         except RunError as error:
             failure = error
     # Reading waits for all ranks: behind the last array until the file is there.

@@ -4,12 +4,13 @@ from __future__ import annotations
 import atexit
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ..arrays import Bits
 from ..artifact import Artifact, Port
-from ..errors import RunError, listed
+from ..errors import Code, RunError, listed
 from .connections import Connections
 from .exchange import Exchange, whole_results
 from .group import Group, native, open_program, raises_run_error
@@ -18,7 +19,6 @@ from .records import LOAD, READ, START, STEP, Records, checksum
 
 _SECONDS_TO_HEAR = 10.0
 _WAIT_SECONDS = 0.1  # of Threads.wait
-_TIMEOUT, _ASSERTION = 5, 7  # TP_TIMEOUT, TP_ASSERT
 # Programs start one after the other, in the same order in all processes: the number of a program's
 # start is part of the address at which its ranks find each other.
 _starting = threading.Lock()
@@ -73,7 +73,7 @@ class TorchrunGroup(Group):
         self._number = launched.rank
         self.writes_files = launched.rank == 0
         self._timeout = timeout
-        self._same_files = False
+        self._same_files = self._has_died = False
         self._transport: Any = None
         runtime = native()
         self._program = program = open_program(artifact)
@@ -151,7 +151,7 @@ class TorchrunGroup(Group):
         try:
             self._threads.step([self._rank])
         except native().Failure as failure:
-            if failure.args[0] == _ASSERTION:
+            if failure.args[0] == Code.ASSERT:
                 self._records.leave()  # the status of all ranks, which go on
             raise
         for port in self.returned[entry]:
@@ -164,6 +164,24 @@ class TorchrunGroup(Group):
         results = whole_results(self._program, self._exchange, entry, self.returned[entry])
         self._records.leave(steps=1)
         return results
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        ended = threading.Event()
+
+        def give_heartbeats() -> None:
+            while not ended.wait(_WAIT_SECONDS):
+                self._records.works()
+        thread = threading.Thread(target=give_heartbeats, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def is_alive(self) -> bool:
+        return not self._has_died and not self._records.has_left()
 
     def close(self) -> None:
         self._records.end()
@@ -183,7 +201,7 @@ class TorchrunGroup(Group):
         try:
             self._records.compare()
         except RunError as error:
-            if error.code == 1:
+            if error.code == Code.INVALID_ARGUMENT:
                 self._records.leave()
             raise
 
@@ -203,7 +221,7 @@ class TorchrunGroup(Group):
                     self._transport.abort(self._number, late)
         except BaseException as error:
             if late and isinstance(error, native().Failure):
-                raise RunError(error.args[1], code=_TIMEOUT) from None
+                raise RunError(error.args[1], code=Code.TIMEOUT) from None
             if not isinstance(error, native().Failure):
                 self._transport.abort(self._number, f"rank {self._number}: the wait for the other "
                                                     "ranks was interrupted")
@@ -224,4 +242,5 @@ class TorchrunGroup(Group):
             self._transport.abort(rank, self._records.gone_text(rank))
 
     def _died(self, rank: int, message: str) -> None:
+        self._has_died = True
         self._transport.abort(rank, message)

@@ -72,6 +72,7 @@ def check_state() -> None:
         say("state that one rank sets", lambda: program(X))
     with load("train") as program:
         say("a step and state", lambda: program.state["step"] if differs else program(X))
+        assert not program.alive
         say("the next call", lambda: program(X))
     with load("train", **{"up.weight": WEIGHTS["up.weight"] * (2 if differs else 1)}) as program:
         say("other weights", lambda: program(X))
@@ -121,6 +122,36 @@ def check_files() -> None:
         say("state after a file", lambda: program(X))
 
 
+def check_slow_file(read_end: int, write_end: int) -> None:
+    """Rank 0 writes a file for twice as long as the others wait for a rank that does nothing."""
+    with load("train") as program:
+        program(X)
+        path, seconds, slices = os.path.join(FOLDER, "slow.safetensors"), 3.0, 0
+        group: Any = program._shared.group
+        fsync, others_left = os.fsync, group._others_left
+
+        def fsync_late(descriptor: int) -> None:
+            for _ in range(RANKS - 1):
+                os.read(read_end, 1)
+            os.fsync = fsync
+            fsync(descriptor)
+
+        def count_slices(gone: int = 0) -> None:
+            nonlocal slices
+            slices += 1
+            if slices == 20 * seconds:
+                os.write(write_end, b".")
+            others_left(gone)
+        if rank == 0:
+            os.fsync = fsync_late
+        else:
+            group._timeout, group._others_left = seconds, count_slices
+        say("a file that takes long", lambda: program.save_state(path))
+        os.fsync = fsync
+        if rank and slices < 20 * seconds:
+            os.write(write_end, b".")
+
+
 def check_late(read_end: int, write_end: int) -> None:
     """Rank 1 does not come to step 2 before the others have given up."""
     with load("train") as program:
@@ -146,6 +177,7 @@ def check_end() -> None:
     if differs:
         raise SystemExit("the script of rank 1 fails")
     say("a script that ends", lambda: program(X))
+    assert not program.alive
 
 
 def run_ranks() -> None:
@@ -178,5 +210,6 @@ else:
     check_state()
     check_start()
     check_files()
+    check_slow_file(*map(int, sys.argv[3].split(",")))
     check_late(*map(int, sys.argv[3].split(",")))
     check_end()
