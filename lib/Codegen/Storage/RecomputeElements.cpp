@@ -33,6 +33,9 @@ using namespace tp::target;
 /// An element that costs more operations is kept: two error functions and what
 /// is around them cost less, random numbers more.
 static constexpr int64_t mostOperations = 64;
+/// Ways to have one value again that are looked at. Ops that share operands
+/// have more than anyone could look at.
+static constexpr unsigned mostTries = 64;
 
 static bool isBackward(Operation *op) {
   return tp::isOfBackwardPass(op->getLoc());
@@ -71,12 +74,14 @@ private:
   Readers readersOf(Value value) const;
   bool isKept(Value root) const;
   bool canRepeat(Operation *op) const;
-  void addOperands(Again &again, Operation *op) const;
-  void add(Again &again, Value value) const;
+  void addOperands(Again &again, Operation *op);
+  void add(Again &again, Value value);
   void repeat(Value value, const Again &again, Operation *place);
   void replace(Value value, Value copy, OpBuilder &builder);
 
   mutable func::FuncOp function;
+  /// Of the value that is looked at.
+  unsigned tries = 0;
 };
 } // namespace
 
@@ -134,7 +139,7 @@ bool Recomputer::canRepeat(Operation *op) const {
          bodyCost(loops).loads == 0;
 }
 
-void Recomputer::addOperands(Again &again, Operation *op) const {
+void Recomputer::addOperands(Again &again, Operation *op) {
   for (OpOperand *operand : cast<linalg::LinalgOp>(op).getDpsInputOperands())
     if (isa<RankedTensorType>(operand->get().getType()))
       add(again, operand->get());
@@ -144,7 +149,7 @@ void Recomputer::addOperands(Again &again, Operation *op) const {
 
 /// Adds what it takes to have `value`: to keep it, or to repeat what computes
 /// it where less has to be kept for that.
-void Recomputer::add(Again &again, Value value) const {
+void Recomputer::add(Again &again, Value value) {
   Value root = rootOf(value);
   Operation *maker = root.getDefiningOp();
   if (again.ops.contains(maker) || again.leaves.contains(root))
@@ -154,7 +159,8 @@ void Recomputer::add(Again &again, Value value) const {
     return;
   Again asLeaf = again;
   asLeaf.leaves.insert(root);
-  if (canRepeat(maker)) {
+  if (tries < mostTries && canRepeat(maker)) {
+    ++tries;
     Again repeated = again;
     addOperands(repeated, maker);
     if (repeated.operations <= mostOperations &&
@@ -225,6 +231,7 @@ unsigned Recomputer::run() {
     Readers readers = readersOf(value);
     if (!readers.forward || !readers.backward || readers.asStored)
       continue;
+    tries = 0;
     Again again;
     addOperands(again, op);
     Again kept;
