@@ -61,7 +61,8 @@ struct Again {
 
 class Recomputer {
 public:
-  explicit Recomputer(func::FuncOp function) : function(function) {}
+  explicit Recomputer(func::FuncOp function)
+      : function(function), updates(tp::updatesOf(function)) {}
   unsigned run();
 
 private:
@@ -80,6 +81,8 @@ private:
   void replace(Value value, Value copy, OpBuilder &builder);
 
   mutable func::FuncOp function;
+  /// The arguments that results update.
+  llvm::MapVector<unsigned, unsigned> updates;
   /// Of the value that is looked at.
   unsigned tries = 0;
 };
@@ -118,12 +121,8 @@ Recomputer::Readers Recomputer::readersOf(Value value) const {
 /// Whether the value is in memory during the backward pass whatever this pass
 /// does. Arguments are, unless the step writes them.
 bool Recomputer::isKept(Value root) const {
-  if (auto argument = dyn_cast<BlockArgument>(root)) {
-    for (auto [result, updated] : tp::updatesOf(function))
-      if (result == argument.getArgNumber())
-        return false;
-    return true;
-  }
+  if (auto argument = dyn_cast<BlockArgument>(root))
+    return !updates.contains(argument.getArgNumber());
   return root.getDefiningOp<arith::ConstantOp>() || splatOf(root) ||
          readersOf(root).backward;
 }
