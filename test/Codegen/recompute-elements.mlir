@@ -69,6 +69,25 @@ func.func @operand(%x: tensor<8x4xf32>, %dy: tensor<4x8xf32>) -> (tensor<8x4xf32
 
 // -----
 
+// So does one behind a transposition of the backward pass.
+// CHECK-LABEL: func.func @transposed_operand
+// CHECK-NOT:     tp.kept
+// CHECK:         return
+func.func @transposed_operand(%x: tensor<8x4xf32>, %dy: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<4x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<8x4xf32>
+  %e = linalg.exp ins(%x : tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("m"("exp"))
+  %y = linalg.add ins(%e, %x : tensor<8x4xf32>, tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("m"("add"))
+  %1 = tensor.empty() : tensor<4x8xf32>
+  %t = linalg.transpose ins(%e : tensor<8x4xf32>) outs(%1 : tensor<4x8xf32>) permutation = [1, 0] loc("bwd:m"("t"))
+  %2 = tensor.empty() : tensor<4x4xf32>
+  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %dw = linalg.matmul ins(%t, %dy : tensor<4x8xf32>, tensor<8x4xf32>) outs(%3 : tensor<4x4xf32>) -> tensor<4x4xf32> loc("bwd:m"("mm"))
+  return %y, %dw : tensor<8x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
 // What is computed of widened bf16 is computed again of the bf16, which takes
 // half the bytes.
 // CHECK-LABEL: func.func @narrow

@@ -41,6 +41,14 @@ static bool isBackward(Operation *op) {
   return tp::isOfBackwardPass(op->getLoc());
 }
 
+/// Whether all that `user` does is to show `value` in another form.
+static bool isViewOf(Operation *user, Value value) {
+  if (user->getNumResults() != 1)
+    return false;
+  std::optional<View> view = viewOf(user->getResult(0));
+  return view && view->source == value;
+}
+
 namespace {
 /// How the backward pass can have a value again.
 struct Again {
@@ -62,7 +70,7 @@ struct Again {
 class Recomputer {
 public:
   explicit Recomputer(func::FuncOp function)
-      : function(function), updates(tp::updatesOf(function)) {}
+      : body(function.front()), updates(tp::updatesOf(function)) {}
   unsigned run();
 
 private:
@@ -80,7 +88,7 @@ private:
   void repeat(Value value, const Again &again, Operation *place);
   void replace(Value value, Value copy, OpBuilder &builder);
 
-  mutable func::FuncOp function;
+  Block &body;
   /// The arguments that results update.
   llvm::MapVector<unsigned, unsigned> updates;
   /// Of the value that is looked at.
@@ -95,24 +103,19 @@ Recomputer::Readers Recomputer::readersOf(Value value) const {
   while (!work.empty()) {
     Value next = work.pop_back_val();
     for (Operation *user : next.getUsers()) {
-      Operation *inBody = function.front().findAncestorOpInBlock(*user);
-      std::optional<View> view = inBody == user && user->getNumResults() == 1
-                                     ? viewOf(user->getResult(0))
-                                     : std::nullopt;
+      Operation *inBody = body.findAncestorOpInBlock(*user);
       bool isBack = isBackward(inBody);
-      if (view && view->source == next && !isBack) {
+      if (isBack && (!readers.firstBackward ||
+                     inBody->isBeforeInBlock(readers.firstBackward)))
+        readers.firstBackward = inBody;
+      if (isViewOf(user, next)) {
         work.push_back(user->getResult(0));
         continue;
       }
       (isBack ? readers.backward : readers.forward) = true;
-      if (!isBack)
-        continue;
-      auto loops = dyn_cast<linalg::LinalgOp>(user);
-      readers.asStored |= !(view && view->source == next) &&
-                          (!loops || contractionOf(user).has_value());
-      if (!readers.firstBackward ||
-          inBody->isBeforeInBlock(readers.firstBackward))
-        readers.firstBackward = inBody;
+      if (isBack)
+        readers.asStored |=
+            !isa<linalg::LinalgOp>(user) || contractionOf(user).has_value();
     }
   }
   return readers;
@@ -175,16 +178,11 @@ void Recomputer::add(Again &again, Value value) {
 void Recomputer::replace(Value value, Value copy, OpBuilder &builder) {
   for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
     Operation *user = use.getOwner();
-    Operation *inBody = function.front().findAncestorOpInBlock(*user);
-    if (isBackward(inBody)) {
+    if (isBackward(body.findAncestorOpInBlock(*user))) {
       use.set(copy);
       continue;
     }
-    if (inBody != user || user->getNumResults() != 1)
-      continue;
-    std::optional<View> view = viewOf(user->getResult(0));
-    if (!view || view->source != value ||
-        !readersOf(user->getResult(0)).backward)
+    if (!isViewOf(user, value) || !readersOf(user->getResult(0)).backward)
       continue;
     IRMapping mapping;
     mapping.map(value, copy);
@@ -222,7 +220,7 @@ void Recomputer::repeat(Value value, const Again &again, Operation *place) {
 unsigned Recomputer::run() {
   unsigned repeated = 0;
   SmallVector<Operation *> ops;
-  for (Operation &op : function.front())
+  for (Operation &op : body)
     if (canRepeat(&op) && !viewOf(op.getResult(0)) && !splatOf(op.getResult(0)))
       ops.push_back(&op);
   for (Operation *op : ops) {
