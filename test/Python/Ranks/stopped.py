@@ -55,6 +55,28 @@ def processes_of(program: tp.Program) -> list[Any]:
     return list(program._shared.group._processes)  # type: ignore[union-attr]
 
 
+def waiting_for(ranks: int) -> Any:
+    """However slow the machine is, the time-out begins when no other rank has to answer."""
+    real = processes.wait
+
+    def wait(connections: list[Any], timeout: float) -> list[Any]:
+        return real(connections, timeout if len(connections) <= ranks else 600)
+    return mock.patch.object(processes, "wait", wait)
+
+
+def while_waiting(call: Callable[[], Any]) -> Any:
+    """Another thread makes the call when this one waits for ranks that do not answer."""
+    real, called = processes.wait, []
+
+    def wait(connections: list[Any], timeout: float) -> list[Any]:
+        answers = real(connections, timeout)
+        if not answers and not called:
+            called.append(threading.Thread(target=call))
+            called[0].start()
+        return answers
+    return mock.patch.object(processes, "wait", wait)
+
+
 def check_stopped(what: str, ranks: list[int], call: Callable[[tp.Program], Any]) -> None:
     """The ranks are stopped before the call. The program is dead afterwards, as are its ranks."""
     with load() as program:
@@ -65,7 +87,8 @@ def check_stopped(what: str, ranks: list[int], call: Callable[[tp.Program], Any]
             os.kill(started[rank].pid, signal.SIGSTOP)
         assert program.alive
         program._shared.group._timeout = 2.0  # type: ignore[union-attr]
-        say(what, lambda: call(program))
+        with waiting_for(len(ranks)):
+            say(what, lambda: call(program))
         assert not program.alive
         assert all(process.poll() is not None for process in started)
         say("the next use", lambda: program.state["up.weight"])
@@ -79,7 +102,7 @@ def check_start() -> None:
         return real(command, **options)
     real = processes.subprocess.Popen
     with load(timeout=5) as program:
-        with mock.patch.object(processes.subprocess, "Popen", popen):
+        with mock.patch.object(processes.subprocess, "Popen", popen), waiting_for(1):
             say("start", lambda: program(X))
         assert program.alive
         program._shared._timeout = 300.0
@@ -124,8 +147,8 @@ def check_alive() -> None:
     with load() as program:
         program(X)
         os.kill(processes_of(program)[1].pid, signal.SIGSTOP)
-        threading.Timer(0.5, program.close).start()
-        say("a program that another thread closes", lambda: program.state["cache"])
+        with while_waiting(program.close):
+            say("a program that another thread closes", lambda: program.state["cache"])
     with tp.load(PROGRAM, WEIGHTS, launch="thread") as threads:
         threads(X)
         assert threads.alive and all(entry.alive for entry in threads.entries.values())
@@ -144,9 +167,9 @@ def check_interrupt() -> None:
     with load() as program:
         program(X)
         os.kill(processes_of(program)[1].pid, signal.SIGSTOP)
-        threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
         try:
-            program.state["up.weight"]
+            with while_waiting(lambda: os.kill(os.getpid(), signal.SIGINT)):
+                program.state["up.weight"]
         except KeyboardInterrupt:
             print("interrupted", flush=True)
         assert not program.alive
