@@ -249,7 +249,7 @@ class Program:
             group = shared.start()
             unset = shared.unset - {port.tensor for port, _ in given}
             shared.require(group, [port for port in self._stateful if port.tensor in unset])
-            results = shared.guarded(lambda: group.step(self._entry, given))
+            results = shared.step(group, self._entry, given)
             shared.unset = unset
         arrays = [from_bits(bits, port.dtype, kind) for port, bits in zip(self._results, results)]
         return arrays[0] if len(arrays) == 1 else tuple(arrays) if arrays else None

@@ -5,7 +5,7 @@ import os
 import threading
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -39,6 +39,9 @@ class ProgramRanks:
         lock: held during every use of the ranks.
         launch: how the ranks run: thread, process or torchrun.
         ended: what has ended the ranks; empty as long as nothing has.
+        changes: how many steps and writes have changed what stays on the ranks.
+        texts: how many texts of tp.generation were begun.
+        text_lock: held while a text changes its cache.
     """
 
     def __init__(self, artifact: Artifact, weights: Weights, launch: str | None,
@@ -57,6 +60,9 @@ class ProgramRanks:
             for port in entry.arguments:
                 if self.stays(port):
                     self.stateful.setdefault(port.tensor, (name, port))
+        self._updating = {name for name, entry in artifact.entries.items() if entry.update_pairs()}
+        self.changes = self.texts = 0
+        self.text_lock = threading.RLock()
         self.group: Group | None = None
         self._finalizer: Callable[[], object] | None = None
         self.unset: set[Tensor] = set()
@@ -211,6 +217,12 @@ class ProgramRanks:
         group = self.group
         return nullcontext() if group is None else group.working()
 
+    def step(self, group: Group, entry: str, inputs: Sequence[tuple[Port, Bits]]) -> list[Bits]:
+        """What a step of an entry returns. The caller holds the lock."""
+        results: list[Bits] = self.guarded(lambda: group.step(entry, inputs))
+        self.changes += entry in self._updating  # one that fails has changed nothing, or all ends
+        return results
+
     def read(self, entry: str, port: Port) -> Bits:
         """The whole argument of an entry."""
         with self.lock:
@@ -224,6 +236,7 @@ class ProgramRanks:
         """Gives every rank its part of an argument of an entry."""
         with self.lock:
             group = self.start()
+            self.changes += 1  # one that fails may have changed some ranks
             self.guarded(lambda: group.write(entry, port, bits))
             self.unset.discard(port.tensor)
 
