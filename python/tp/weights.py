@@ -18,7 +18,53 @@ Source = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Weights = Union[Source, Sequence[Source], None]
 # As many names stand in the code that a message proposes.
 _FEW_NAMES = 3
+_MARKED = 1024
 _FLOATS = ("f64", "f32", "f16", "bf16")
+
+
+class OwnWeights(Mapping[str, Any]):
+    """The weights of a model that was exported: tensors of the module, by name.
+
+    They are not copied. One that has been changed in place since the export, as by training, is a
+    RunError when it is read: a program would begin with other numbers than those of the export.
+    """
+
+    def __init__(self, weights: Mapping[str, Any]) -> None:
+        self._weights = dict(weights)
+        self._marks = {key: _mark_of(value) for key, value in weights.items()}
+
+    def __getitem__(self, key: str) -> Any:
+        value = self._weights[key]
+        if _mark_of(value) != self._marks[key]:
+            raise RunError(f"weight '{key}' of the module has been changed in place since the export: "
+                           "export the module again, export a copy of it (copy.deepcopy(module)), or "
+                           "give weights=module.state_dict()")
+        return value
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._weights
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._weights)
+
+    def __len__(self) -> int:
+        return len(self._weights)
+
+
+def _mark_of(value: Any) -> tuple[int | None, bytes]:
+    """What a change in place changes: how often torch counted one, and about a thousand elements.
+    Torch counts no changes through `tensor.data`, none by batch norm, and none of tensors of
+    torch.inference_mode."""
+    try:
+        version = getattr(value, "_version", None)
+    except RuntimeError:
+        version = None
+    try:
+        bits = bits_of(value, "")[0]
+    except RunError:  # reading it as a weight says what is wrong
+        return version, b""
+    most = max(int(_MARKED ** (1 / max(bits.ndim, 1))), 2)
+    return version, bits[tuple(slice(None, None, -(-size // most) or 1) for size in bits.shape)].tobytes()
 
 
 def open_sources(weights: Weights) -> list[Mapping[str, Any]]:
@@ -28,7 +74,7 @@ def open_sources(weights: Weights) -> list[Mapping[str, Any]]:
     if isinstance(weights, (str, os.PathLike)):
         return [_open_path(os.fspath(weights))]
     if isinstance(weights, Mapping):
-        nested = not isinstance(weights, SafeTensors) and any(map(is_tree, weights.values()))
+        nested = not isinstance(weights, (SafeTensors, OwnWeights)) and any(map(is_tree, weights.values()))
         return [dict(leaves(weights)) if nested else weights]
     if hasattr(weights, "_fields"):  # a named tuple, such as a state of optax
         return [dict(leaves(weights))]

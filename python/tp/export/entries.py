@@ -10,6 +10,7 @@ from torch_mlir import ir
 
 from ..errors import ExportError
 from ..model import Model, Port, keys_of
+from ..weights import OwnWeights
 from .module import export_module
 
 _MOST_CALLS = 1000
@@ -74,4 +75,4 @@ def join(models: Mapping[str, Model], calls: Mapping[str, int]) -> Model:
     plan, experts = (next((own for own in owned if own is not None), None)
                      for owned in ([model.own_plan for model in models.values()],
                                    [model.own_expert_plan for model in models.values()]))
-    return Model(text, arguments, results, weights, plan, experts)
+    return Model(text, arguments, results, OwnWeights(weights), plan, experts)

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..model import Model, Port, aliases_of, keys_of
+from ..weights import OwnWeights
 from .checks import check_call, distinct
 from .lower import lower
 from .own_plan import own_plan_of
@@ -37,7 +38,7 @@ def export_module(module: torch.nn.Module, args: Sequence[Any],
     drop_dead_constants(graph, ports)
     weights = live_first(ports)
     mlir = lower(graph, ports.arguments, ports.results, modules, tied_names(ports.arguments, weights))
-    return Model(mlir, ports.arguments, ports.results, weights, own_plan_of(module),
+    return Model(mlir, ports.arguments, ports.results, OwnWeights(weights), own_plan_of(module),
                  own_plan_of(module, experts=True))
 
 

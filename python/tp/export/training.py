@@ -9,6 +9,7 @@ from torch.export.graph_signature import InputKind
 
 from ..errors import ExportError
 from ..model import Model
+from ..weights import OwnWeights
 from .checks import check_call, check_tensors, distinct
 from .gradients.own_code import check_hooks
 from .input_names import step_input_names
@@ -87,7 +88,7 @@ class _Builder:
         results = [port for port, _ in step.results]
         mlir = lower(graph, ports, results, modules, step.aliases, step_path,
                      self._joint.recomputed)
-        return Model(mlir, ports, results, step.weights, own_plan_of(self._module),
+        return Model(mlir, ports, results, OwnWeights(step.weights), own_plan_of(self._module),
                      own_plan_of(self._module, experts=True))
 
     def _constants(self) -> dict[torch.fx.Node, torch.Tensor]:
