@@ -84,8 +84,8 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
         try:
             with marks.recording(), checkpoints.recording(), refused():
                 program = torch.export.export(step, (args, dict(kwargs), target), strict=False)
+            inline_grad_modes(program.graph_module, differentiated=True)
             inline_autocast(program.graph_module)
-            inline_grad_modes(program.graph_module)
             # No gradient flows through what a mark returns.
             marks.detach(program.graph)
             program.graph_module.recompile()

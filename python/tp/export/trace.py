@@ -17,6 +17,8 @@ from .caches import caches_as_trees
 from .checkpoints import Checkpoints
 from .decompositions import decomposition_table
 from .experts import experts_implementation
+from .gradients.autocast import inline_autocast
+from .gradients.grad_modes import inline_grad_modes
 from .input_names import input_names
 from .marks import Marks
 from .raises import assert_what_raises
@@ -48,6 +50,8 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
         try:
             with marks.recording(), Checkpoints(module).recording():
                 program = torch.export.export(module, args, dict(kwargs), strict=False)
+            inline_grad_modes(program.graph_module, differentiated=False)
+            inline_autocast(program.graph_module)
             refuse_trace(program)
             assert_what_raises(program, input_names(program, module)[0])
             program = program.run_decompositions(decomposition_table())
