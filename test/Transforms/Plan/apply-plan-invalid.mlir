@@ -13,6 +13,21 @@ module attributes {tp.modules = [
 
 // -----
 
+// Weights that are stacked over layers have no number in their names.
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "blocks"}, {name = "blocks.attn.wq"}, {name = "attn.wq"}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+3 {{no module or parameter matches 'blocks.*.attn.wq'}}
+    // expected-note@+2 {{did you mean 'blocks.attn.wq'? (1 match)}}
+    // expected-note@+1 {{did you mean 'attn.wq'? (1 match)}}
+    tp.parallelize "blocks.*.attn.wq" with colwise
+  }
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
+}
+
+// -----
+
 // A star stays within its segment.
 
 #mesh = #tp.mesh<"tp" = 2>

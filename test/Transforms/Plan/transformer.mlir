@@ -10,6 +10,9 @@
 // RUN: cat %t/model.mlir %t/decode.mlir > %t/two.mlir
 // RUN: tp-compile %t/two.mlir '--plan=transformer{sequence_parallel}' --mesh=tp=2 --verify -o %t/two.tp 2>&1 | FileCheck %s --check-prefix=TWO
 // RUN: tp-compile %t/two.mlir --plan=transformer --mesh=tp=2 --verify -o %t/two.tp 2>&1 | count 0
+// RUN: sed 's/m.a.weight/m.a/; s/m.b.weight/m.b/; s/loc("m.[ab]"/loc("m"/' %t/model.mlir > %t/leaves.mlir
+// RUN: tp-compile %t/leaves.mlir '--plan=transformer{sequence_parallel}' --mesh=tp=2 --verify -o %t/leaves.tp 2>&1 | FileCheck %s --check-prefix=LEAVES
+// RUN: tp-compile %t/leaves.mlir --plan=transformer --mesh=tp=2 --verify -o %t/leaves.tp 2>&1 | count 0
 // RUN: tp-opt %t/model.mlir --tp-apply-plan='plan=%t/own.mlir report=-' -o /dev/null | FileCheck %s --check-prefix=BOUND
 // RUN: tp-compile %t/model.mlir --plan=transformer --mesh=tp=2 --explain=- | FileCheck %s --check-prefix=EXPLAINED
 // RUN: not tp-compile %t/model.mlir --plan=%t/scope.mlir --verify 2>&1 | FileCheck %s --check-prefix=SCOPE
@@ -68,6 +71,9 @@
 
 // The next token is no sequence.
 // TWO: transformer:1:1: warning: style transformer leaves out sequence_parallel: the sequence of @decode has one row, and a plan is for all entries
+
+// A weight by itself has no inputs and outputs.
+// LEAVES: transformer:1:1: warning: style transformer leaves out sequence_parallel at 'm.a' and 1 other: a sequence is sharded at modules that have one matrix each, and these weights are parameters of a larger module or stacked over layers
 
 // Entries have the lines that --write-plan gives them.
 // EXPLAINED: pinned argument m.b.weight to shard<0> by transformer:4:1

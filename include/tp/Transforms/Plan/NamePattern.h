@@ -35,7 +35,8 @@ struct Suggestion {
 };
 
 /// The pattern with another beginning, so that it matches some of `names`: one
-/// more at its front (`model.`), or without the first ones. Those that differ
+/// more at its front (`model.`), or without the first ones; or without its
+/// stars, as weights that are stacked over layers are named. Those that differ
 /// least come first.
 std::vector<Suggestion> otherPrefixes(llvm::StringRef pattern,
                                       llvm::ArrayRef<llvm::StringRef> names);

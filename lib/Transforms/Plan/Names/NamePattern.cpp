@@ -109,10 +109,18 @@ std::vector<Suggestion> tp::otherPrefixes(StringRef pattern,
     return llvm::any_of(segments, [](StringRef each) { return each != "*"; });
   };
   bool saysMore = says(wanted);
+  // Weights that are stacked over layers have one name for all of them.
+  SmallVector<StringRef> stacked = wanted;
+  llvm::erase(stacked, "*");
   // With how many segments they differ by.
   std::vector<std::pair<size_t, Suggestion>> found;
   for (StringRef name : names) {
     SmallVector<StringRef> segments = segmentsOf(name);
+    if (stacked.size() < wanted.size() && stacked.size() > 1 &&
+        stacked.size() == segments.size() && segmentsMatch(stacked, segments)) {
+      found.push_back({0, {name.str(), 1}});
+      continue;
+    }
     size_t common = std::min(wanted.size(), segments.size());
     if (name.empty() ||
         (saysMore && !says(ArrayRef(wanted).take_back(common))) ||

@@ -37,8 +37,9 @@ private:
   std::optional<StringRef> moduleOf(const ParameterUse &use);
   bool speaksOf(StringRef module, const ParameterUse &use);
   BlockArgument weightOf(StringRef module);
-  void add(ModelEntry::Kind kind, StringRef name, std::string text,
-           std::string reason = "");
+  /// The new entry, or none if there is one of this name.
+  ModelEntry *add(ModelEntry::Kind kind, StringRef name, std::string text,
+                  std::string reason = "");
   /// Gives what `use` reads a style; `dim` is the dimension that the style
   /// shards, none where it is replicated.
   void addUse(const ParameterUse &use, StringRef style, StringRef optionText,
@@ -117,11 +118,13 @@ std::optional<StringRef> EntryWriter::moduleOf(const ParameterUse &use) {
   return std::nullopt;
 }
 
-void EntryWriter::add(ModelEntry::Kind kind, StringRef name, std::string text,
-                      std::string reason) {
+ModelEntry *EntryWriter::add(ModelEntry::Kind kind, StringRef name,
+                             std::string text, std::string reason) {
   std::string key = std::to_string(kind) + name.str();
-  if (named.insert(key).second)
-    entries.push_back({kind, name.str(), std::move(text), std::move(reason)});
+  if (!named.insert(key).second)
+    return nullptr;
+  entries.push_back({kind, name.str(), std::move(text), std::move(reason)});
+  return &entries.back();
 }
 
 void EntryWriter::addUse(const ParameterUse &use, StringRef style,
@@ -132,24 +135,34 @@ void EntryWriter::addUse(const ParameterUse &use, StringRef style,
   std::optional<StringRef> module = moduleOf(use);
   if (!isInside(module.value_or(ownerOf(name).first), options.scope))
     return;
-  if (module)
-    return add(ModelEntry::Module, *module, (style + optionText).str(),
-               std::move(reason));
+  if (module) {
+    add(ModelEntry::Module, *module, (style + optionText).str(),
+        std::move(reason));
+    return;
+  }
   std::string port =
       names.find(name).size() == 1 ? name.str() : names.qualified(number);
   int64_t rank = use.contracted.size();
-  if (!dim)
-    return add(ModelEntry::Argument, port, "replicate", std::move(reason));
+  if (!dim) {
+    add(ModelEntry::Argument, port, "replicate", std::move(reason));
+    return;
+  }
   SmallVector<const ParameterUse *> uses;
   for (const ParameterUse &each : own)
     if (each.parameter == use.parameter)
       uses.push_back(&each);
-  for (bool colwise : {true, false})
-    if (rank > 2 &&
-        dim == namedDim(uses, rank, colwise, /*ofTable=*/false, tree.hasTable())
+  std::optional<StringRef> byName;
+  for (StringRef each : {"colwise", "rowwise"})
+    if (!byName && rank > 2 &&
+        dim == namedDim(uses, rank, each == "colwise", /*ofTable=*/false,
+                        tree.hasTable())
                    .dim)
-      return add(ModelEntry::Parameter, name, colwise ? "colwise" : "rowwise");
-  add(ModelEntry::Argument, port, "shard<" + std::to_string(*dim) + ">");
+      byName = each;
+  ModelEntry *made = byName ? add(ModelEntry::Parameter, name, byName->str())
+                            : add(ModelEntry::Argument, port,
+                                  "shard<" + std::to_string(*dim) + ">");
+  if (made && options.sequenceParallel)
+    made->leavesSequence = optionText.contains("shard<");
 }
 
 std::string EntryWriter::sequenceDim(const PortView &view) const {

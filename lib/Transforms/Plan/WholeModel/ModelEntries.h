@@ -28,6 +28,9 @@ struct ModelEntry {
   std::string text;
   /// Why the entry keeps something whole that tp has no place for.
   std::string reason;
+  /// Whether sequence parallelism would shard the stream here, but the entry is
+  /// of a weight alone, which has no inputs and outputs.
+  bool leavesSequence = false;
 };
 
 struct TransformerOptions {

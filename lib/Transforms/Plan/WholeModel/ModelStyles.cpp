@@ -28,6 +28,7 @@ public:
 
 private:
   LogicalResult collect();
+  void warnOfWholeStream();
   /// Whether an entry that the user wrote names it too.
   bool isNamed(const ModelEntry &made, const PortNames &arguments,
                const PortNames &results);
@@ -127,6 +128,7 @@ LogicalResult Expansion::collect() {
     return entry.emitError()
            << "no module matches '" << entry.getPattern() << "', style "
            << entry.getStyle() << " is for a model or a module with blocks";
+  warnOfWholeStream();
   if (!entries.empty())
     return success();
   if (isTransformer)
@@ -141,6 +143,25 @@ LogicalResult Expansion::collect() {
          << "style " << entry.getStyle()
          << " found no batch: expected an argument of kind \"user_input\" with "
             "two or more dimensions, the first of more than 1";
+}
+
+void Expansion::warnOfWholeStream() {
+  SmallVector<StringRef> names;
+  for (const ModelEntry &made : entries)
+    if (made.leavesSequence)
+      names.push_back(made.name);
+  if (names.empty())
+    return;
+  InFlightDiagnostic warning = entry.emitWarning()
+                               << "style " << entry.getStyle()
+                               << " leaves out sequence_parallel at '"
+                               << names.front() << "'";
+  if (names.size() > 1)
+    warning << " and " << names.size() - 1 << " other"
+            << (names.size() > 2 ? "s" : "");
+  warning << ": a sequence is sharded at modules that have one matrix each, "
+             "and these weights are parameters of a larger module or stacked "
+             "over layers";
 }
 
 LogicalResult Expansion::create(ModelEntry::Kind kind, StringRef name,
