@@ -58,9 +58,8 @@ def model_of(torch, depth):
 
 
 def plan_of(tp, ranks, modules):
-    """Megatron's plan with shards of the sequence, and what is computed again. The input of the
-    feed-forward block is gathered again; that of attention is kept whole where it is not computed
-    again: no entry asks for its gather alone."""
+    """Megatron's plan with shards of the sequence, and what is computed again. What the plan
+    gathers is gathered again, not kept."""
     again = {pattern: [tp.Recompute()] for pattern in modules}
     if ranks > 1:
         sequence = tp.Shard(1)
@@ -72,9 +71,11 @@ def plan_of(tp, ranks, modules):
             "layers.*.attention.o": tp.RowwiseParallel(output_layouts=sequence),
             "layers.*.up": tp.ColwiseParallel(input_layouts=sequence),
             "layers.*.down": tp.RowwiseParallel(output_layouts=sequence)}
-        # What the plan gathers for it is gathered again.
+        # Of a linear layer nothing is computed again but the gather of its input.
         if "layers.*" not in modules:
             again["layers.*.up"] = [tp.Recompute()]
+        if not modules:
+            again["layers.*.attention.[qkv]"] = [tp.Recompute()]
         for pattern, style in styles.items():
             again[pattern] = [style, *again.get(pattern, [])]
     return again

@@ -126,7 +126,10 @@ def main() -> None:
     check("decoder", case, [plans.batch() for _ in range(STEPS)], [
         ({"tp": 1}, AGAIN), ({"tp": 2}, titan), ({"tp": 4}, titan),
         ({"dp": 2, "tp": 2}, {"dp": DATA, "tp": titan}), ({"dp": 2}, shards),
-        ({"dp": 2, "tp": 2}, {"dp": shards, "tp": TITAN})])
+        ({"dp": 2, "tp": 2}, {"dp": shards, "tp": TITAN}),
+        # Of attention, the gather of its input alone.
+        ({"tp": 2}, {**TITAN, **{f"layers.*.attention.{name}": [tp.ColwiseParallel(), tp.Recompute()]
+                                 for name in ("wq", "wk", "wv")}})])
     for name, norm in ("layer norm", nn.LayerNorm), ("batch norm", nn.BatchNorm1d):
         torch.manual_seed(1)
         case = Case(Stack(norm, 0), language_loss, ADAMW, MEGATRON, rows)

@@ -83,6 +83,51 @@ func.func @gathered(%x: tensor<8x4xf32> {tp.name = "x", tp.kind = "user_input"},
 
 // -----
 
+// What a plan gathers in front of a module is gathered again for the modules in
+// it whose entries ask for that, once for both.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  tp.argument "x" shard<0>
+  tp.argument "dy" shard<0>
+  tp.parallelize "mlp" with prepare_module_input {input_layouts = [shard<0>], desired_input_layouts = [replicate]}
+  tp.parallelize "mlp.*" with colwise
+  tp.recompute "mlp.*"
+}
+// CHECK-LABEL: func.func @gathered_before(
+// CHECK: %[[IN:.*]] = tp.constrain %arg0 {{.*}} to shard<0> {{.*}} at "mlp" "input"
+// CHECK: %[[G:.*]] = tp.constrain %[[IN]] {{.*}} to replicate
+// CHECK: %[[K:.*]] = tp.kept %[[IN]]
+// CHECK-NEXT: %[[AGAIN:.*]] = tp.constrain %[[K]] {{.*}} to replicate {{.*}} {tp.recomputed}
+// CHECK-NOT: tp.kept
+// CHECK: linalg.matmul ins(%{{.*}}, %[[AGAIN]]
+// CHECK-NOT: tp.kept
+// CHECK: linalg.matmul ins(%{{.*}}, %[[AGAIN]]
+// LOCAL-LABEL: func.func @gathered_before(
+// LOCAL-COUNT-2: tp.all_gather
+// LOCAL-NOT: tp.all_gather
+func.func @gathered_before(%x: tensor<8x4xf32> {tp.name = "x", tp.kind = "user_input"},
+                           %u: tensor<4x6xf32> {tp.name = "mlp.up.weight", tp.kind = "parameter"},
+                           %v: tensor<4x6xf32> {tp.name = "mlp.gate.weight", tp.kind = "parameter"},
+                           %dy: tensor<6x8xf32> {tp.name = "dy", tp.kind = "user_input"})
+    -> (tensor<8x6xf32>, tensor<8x6xf32>, tensor<6x4xf32>, tensor<6x4xf32>)
+    attributes {tp.modules = [{name = "mlp", inputs = ["x"], outputs = []},
+                              {name = "mlp.up", inputs = ["x"], outputs = ["up"]},
+                              {name = "mlp.gate", inputs = ["x"], outputs = ["gate"]}]} {
+  %zero = arith.constant 0.0 : f32
+  %e1 = tensor.empty() : tensor<8x6xf32>
+  %z1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<8x6xf32>) -> tensor<8x6xf32>
+  %h = linalg.matmul ins(%x, %u : tensor<8x4xf32>, tensor<4x6xf32>) outs(%z1 : tensor<8x6xf32>) -> tensor<8x6xf32> loc("mlp.up"("up"))
+  %i = linalg.matmul ins(%x, %v : tensor<8x4xf32>, tensor<4x6xf32>) outs(%z1 : tensor<8x6xf32>) -> tensor<8x6xf32> loc("mlp.gate"("gate"))
+  %e2 = tensor.empty() : tensor<6x4xf32>
+  %z2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<6x4xf32>) -> tensor<6x4xf32>
+  %dv = linalg.matmul ins(%dy, %x : tensor<6x8xf32>, tensor<8x4xf32>) outs(%z2 : tensor<6x4xf32>) -> tensor<6x4xf32> loc("bwd:mlp.gate"("mm"))
+  %du = linalg.matmul ins(%dy, %x : tensor<6x8xf32>, tensor<8x4xf32>) outs(%z2 : tensor<6x4xf32>) -> tensor<6x4xf32> loc("bwd:mlp.up"("mm_1"))
+  return %h, %i, %dv, %du : tensor<8x6xf32>, tensor<8x6xf32>, tensor<6x4xf32>, tensor<6x4xf32>
+}
+
+// -----
+
 // A fully sharded parameter is gathered once for what is computed again and for
 // the rest of the backward pass.
 

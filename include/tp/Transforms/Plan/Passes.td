@@ -95,7 +95,9 @@ def Recompute : Pass<"tp-recompute", "::mlir::ModuleOp"> {
     together for the forward pass is brought together again.
 
     Pins inside of the module are copied, so collectives run again where copies
-    need them. A parameter that the backward pass gathers (`tp.fully_shard`) is
+    need them. So is a gather that the plan asks for in front of the module or of
+    one around it: the backward pass keeps the shards. One copy serves all modules
+    that read the gather. A parameter that the backward pass gathers (`tp.fully_shard`) is
     gathered once for both. Values that parameters and constants alone determine
     are not copied, nor is what computes results of the function, such as new
     statistics: these are computed once.

@@ -25,6 +25,13 @@ llvm::SmallVector<mlir::Operation *> forwardOps(mlir::func::FuncOp function,
                                                 const ModuleIndex &index,
                                                 llvm::StringRef module);
 
+/// The gather that a plan asks for in front of a module, and the views behind
+/// it, if it makes `value`: the last op first. Empty otherwise.
+llvm::SmallVector<mlir::Operation *> gatherBefore(mlir::Value value);
+
+/// What a gather gathers, by all names that pins give it.
+llvm::SmallVector<mlir::Value> gatheredBy(mlir::Operation *gather);
+
 } // namespace tp
 
 #endif // TP_LIB_TRANSFORMS_PLAN_RECOMPUTE_BACKWARDUSES_H

@@ -40,8 +40,9 @@ private:
   struct Module {
     StringRef name;
     llvm::DenseSet<Operation *> forward;
-    /// What the backward pass of the module reads and finds computed again.
-    SmallVector<OpOperand *> uses;
+    /// What the backward pass of the module reads and finds computed again, and
+    /// which value it then reads.
+    SmallVector<std::pair<OpOperand *, Value>> uses;
     llvm::SetVector<Operation *> copied;
     /// Values that enter the module, and that its copies or its backward pass
     /// read.
@@ -52,7 +53,7 @@ private:
   bool isData(Value value) const { return data.contains(value); }
   bool isFromInputs(Module &module, Operation *op);
   bool isGatheredAgain(ConstrainOp gather) const;
-  void findUses(Module &module, Value value);
+  void findUses(Module &module, Value value, Value wanted);
   void copyBehind(Module &module, Value value);
   Operation *placeOf(Module &module);
   void copy(Module &module, Operation *place);
@@ -67,6 +68,9 @@ private:
   ModuleIndex index;
   /// What a step is given: not parameters, constants, and what they determine.
   llvm::DenseSet<Value> data;
+  /// The copies of gathers in front of modules. One serves all modules inside
+  /// of the one that the gather is for.
+  llvm::DenseMap<Operation *, ConstrainOp> gatherCopies;
   /// The gathers for the backward pass, by parameter and axis.
   llvm::DenseMap<std::pair<Value, StringRef>, ConstrainOp> gathers;
 };
@@ -114,11 +118,12 @@ bool Recomputer::isFromInputs(Module &module, Operation *op) {
   return found;
 }
 
-/// Adds the uses of a value in the backward pass of the module.
-void Recomputer::findUses(Module &module, Value value) {
+/// Adds the uses of a value in the backward pass of the module, which are to
+/// read `wanted`.
+void Recomputer::findUses(Module &module, Value value, Value wanted) {
   for (OpOperand &use : value.getUses())
     if (isInBackwardOf(inBody(use.getOwner()), module.name))
-      module.uses.push_back(&use);
+      module.uses.emplace_back(&use, wanted);
 }
 
 /// Finds what has to be computed for `value` to be there again.
@@ -131,7 +136,10 @@ void Recomputer::copyBehind(Module &module, Value value) {
       if (isFromInputs(module, maker) && module.copied.insert(maker))
         llvm::append_range(work, inputsOf(maker));
     } else if (isa<RankedTensorType>(next.getType()) && isData(next)) {
-      module.kept.insert(next);
+      SmallVector<Operation *> gather = gatherBefore(next);
+      module.copied.insert(gather.begin(), gather.end());
+      module.kept.insert(
+          gather.empty() ? next : cast<ConstrainOp>(gather.back()).getSource());
     }
   }
 }
@@ -140,7 +148,7 @@ void Recomputer::copyBehind(Module &module, Value value) {
 /// pass that reads it, and all inputs are there.
 Operation *Recomputer::placeOf(Module &module) {
   Operation *place = nullptr;
-  for (OpOperand *use : module.uses) {
+  for (auto [use, wanted] : module.uses) {
     Operation *user = inBody(use->getOwner());
     if (!place || user->isBeforeInBlock(place))
       place = user;
@@ -177,8 +185,19 @@ Operation *Recomputer::copyOp(Module &module, Operation *op, OpBuilder &builder,
   }
   // The location of a pin is the plan's entry.
   if (!isGatheredAgain(pin)) {
-    Operation *made = builder.clone(*op, mapping);
+    if (ConstrainOp known = gatherCopies.lookup(pin)) {
+      if (!known->isBeforeInBlock(&*builder.getInsertionPoint()))
+        for (Operation *each :
+             {known.getSource().getDefiningOp(), known.getOperation()})
+          each->moveBefore(builder.getInsertionBlock(),
+                           builder.getInsertionPoint());
+      mapping.map(pin.getResult(), known.getResult());
+      return known;
+    }
+    auto made = cast<ConstrainOp>(builder.clone(*op, mapping));
     made->setAttr(attr::recomputed, builder.getUnitAttr());
+    if (!module.forward.contains(op))
+      gatherCopies[op] = made;
     return made;
   }
   // One gather serves the copies and the rest of the backward pass.
@@ -195,21 +214,25 @@ Operation *Recomputer::copyOp(Module &module, Operation *op, OpBuilder &builder,
 void Recomputer::copy(Module &module, Operation *place) {
   OpBuilder builder(place);
   IRMapping mapping;
-  for (Value value : module.kept)
-    mapping.map(
-        value,
-        KeptOp::create(builder, backward(module.name, value.getLoc()), value)
-            .getResult());
+  SmallVector<KeptOp> kept;
+  for (Value value : module.kept) {
+    kept.push_back(
+        KeptOp::create(builder, backward(module.name, value.getLoc()), value));
+    mapping.map(value, kept.back().getResult());
+  }
   SmallVector<Operation *> inOrder = module.copied.takeVector();
   llvm::sort(inOrder,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  llvm::DenseSet<Operation *> made;
   for (Operation *op : inOrder)
-    made.insert(copyOp(module, op, builder, mapping));
-  for (OpOperand *use : module.uses)
+    copyOp(module, op, builder, mapping);
+  for (auto [use, wanted] : module.uses)
     if (Operation *user = inBody(use->getOwner());
         user == place || place->isBeforeInBlock(user))
-      use->set(mapping.lookupOrDefault(use->get()));
+      use->set(mapping.lookupOrDefault(wanted));
+  // A gather that is there reads its own.
+  for (KeptOp each : kept)
+    if (each->use_empty())
+      each.erase();
 }
 
 void Recomputer::run(StringRef name) {
@@ -228,15 +251,22 @@ void Recomputer::run(StringRef name) {
         inputs.insert(input);
     if (isFromInputs(module, op))
       for (Value result : op->getResults())
-        findUses(module, result);
+        findUses(module, result, result);
   }
   // The backward pass brings together again what enters the module, too.
-  for (Value input : inputs)
-    findUses(module, input);
+  for (Value input : inputs) {
+    findUses(module, input, input);
+    SmallVector<Operation *> path = gatherBefore(input);
+    if (path.empty())
+      continue;
+    for (Value shards : gatheredBy(path.back()))
+      if (!inputs.contains(shards))
+        findUses(module, shards, path.back()->getResult(0));
+  }
   if (module.uses.empty())
     return;
-  for (OpOperand *use : module.uses)
-    copyBehind(module, use->get());
+  for (auto [use, wanted] : module.uses)
+    copyBehind(module, wanted);
   copy(module, placeOf(module));
 }
 

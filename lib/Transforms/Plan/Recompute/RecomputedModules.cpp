@@ -7,6 +7,7 @@
 
 #include "BackwardUses.h"
 #include "Binder.h"
+#include "tp/IR/OpInputs.h"
 
 using namespace mlir;
 using namespace tp;
@@ -24,15 +25,60 @@ SmallVector<Operation *> tp::forwardOps(func::FuncOp function,
   return found;
 }
 
+/// Whether a plan asks for the shards of a value to be brought together here.
+static bool isGather(Operation *op) {
+  auto pin = dyn_cast<ConstrainOp>(op);
+  auto from = pin ? pin.getSource().getDefiningOp<ConstrainOp>() : nullptr;
+  return from && !pin->hasAttr(attr::gather) &&
+         from.getAxis() == pin.getAxis() &&
+         pin.getPlacement().getValue().isReplicate() &&
+         from.getPlacement().getValue().isShard();
+}
+
+SmallVector<Operation *> tp::gatherBefore(Value value) {
+  SmallVector<Operation *> path;
+  while (Operation *maker = value.getDefiningOp()) {
+    path.push_back(maker);
+    if (isGather(maker))
+      return path;
+    auto pin = dyn_cast<ConstrainOp>(maker);
+    value = pin ? pin.getSource() : viewSource(maker);
+    if (!value)
+      break;
+  }
+  return {};
+}
+
+SmallVector<Value> tp::gatheredBy(Operation *gather) {
+  SmallVector<Value> names;
+  for (auto pin = cast<ConstrainOp>(gather); pin;
+       pin = pin.getSource().getDefiningOp<ConstrainOp>())
+    names.push_back(pin.getSource());
+  return names;
+}
+
 /// Whether the backward pass of the module reads what its forward pass
-/// computes or reads.
+/// computes, or gathers.
 static bool isReadAgain(func::FuncOp function, const ModuleIndex &index,
                         StringRef module) {
   Block *body = &function.getBody().front();
-  return llvm::any_of(forwardOps(function, index, module), [&](Operation *op) {
-    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+  auto isRead = [&](Value value) {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
       return isInBackwardOf(body->findAncestorOpInBlock(*user), module);
     });
+  };
+  SmallVector<Operation *> forward = forwardOps(function, index, module);
+  bool isGathering = llvm::any_of(forward, isGather);
+  return llvm::any_of(forward, [&](Operation *op) {
+    return llvm::any_of(op->getResults(), isRead) ||
+           anyInput(op, [&](Value input) {
+             if (isGathering)
+               return isRead(input);
+             SmallVector<Operation *> path = gatherBefore(input);
+             return !path.empty() &&
+                    (isRead(input) ||
+                     llvm::any_of(gatheredBy(path.back()), isRead));
+           });
   });
 }
 
