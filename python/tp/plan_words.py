@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 
-from .plans import STYLE_CLASSES
+from .plan_entries import STYLE_CLASSES
 
 # Such as 'tp.argument "x" shard<0>'.
 _ENTRY = re.compile(
