@@ -19,8 +19,8 @@ from .program import Program, State, load
 from .progress import progress
 from .views.local_parts import from_local, to_local
 from .views.sharding import Sharding, visualize_sharding
-from .styles import (ColwiseParallel, ContextParallel, ExpertParallel, FullyShard, PairwiseParallel,
-                     PairwiseSequenceParallel, Partial, PrepareModuleInput,
+from .styles import (ColwiseParallel, ContextParallel, ExpertParallel, FullyShard, Override,
+                     PairwiseParallel, PairwiseSequenceParallel, Partial, PrepareModuleInput,
                      PrepareModuleInputOutput, PrepareModuleOutput, Recompute, Replicate,
                      ReplicateParallel, RowwiseParallel, Rule, SequenceParallel, Shard)
 
@@ -33,7 +33,7 @@ def __getattr__(name: str) -> str:
 
 
 __all__ = ["ColwiseParallel", "CompileError", "ContextParallel", "Error", "ExpertParallel",
-           "ExportError", "ExportWarning", "FullyShard", "Model", "PairwiseParallel",
+           "ExportError", "ExportWarning", "FullyShard", "Model", "Override", "PairwiseParallel",
            "PairwiseSequenceParallel", "Partial", "PlanWarning", "PrepareModuleInput",
            "PrepareModuleInputOutput", "PrepareModuleOutput", "Program", "Recompute", "Replicate",
            "ReplicateParallel", "RowwiseParallel", "Rule", "RunError", "SequenceParallel", "Shard",

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .errors import CompileError, listed, near
-from .styles import PREPARE_NAMES, STYLE_NAMES, FullyShard, Recompute, partition_words
+from .styles import (PREPARE_NAMES, STYLE_NAMES, FullyShard, Override, Recompute,
+                     partition_words)
 
 _PORTS = ("argument", "result")
 # A style's options, with torch's default for each: a default is left out, so that what the plan
@@ -101,12 +102,25 @@ def _prepared(value: Any, key: str, option: str) -> str:
 
 def _style(style: Any, key: str) -> str:
     """`colwise {output_layouts = replicate}`."""
+    if isinstance(style, Override):
+        if isinstance(style.style, (Override, FullyShard, Recompute)):
+            raise CompileError(f"plan entry '{key}': expected a style that replaces another, got "
+                               f"{style!r}: write {style.style!r}", plan_entry=key)
+        spelling, options = _spelled(style.style, key)
+        options.append("override = true")
+    else:
+        spelling, options = _spelled(style, key)
+    return spelling + (" {" + ", ".join(options) + "}" if options else "")
+
+
+def _spelled(style: Any, key: str) -> tuple[str, list[str]]:
+    """The name of a style and its options."""
     if isinstance(style, str):
         if style not in STYLE_NAMES:
             hint = near(style, STYLE_NAMES) or f"; the styles are {listed(STYLE_NAMES, 99)}"
             raise CompileError(f"plan entry '{key}': tp has no style '{style}'{hint}",
                                plan_entry=key)
-        return style
+        return style, []
     name = type(style).__name__
     if name == "SequenceParallel" and hasattr(style, "_prepare_input"):
         name = "PairwiseSequenceParallel"  # of torch's first release
@@ -136,7 +150,7 @@ def _style(style: Any, key: str) -> str:
             text = _prepared(getattr(style, option), key, option)
             if text != standard:
                 options.append(f"{option} = {text}")
-    return spelling + (" {" + ", ".join(options) + "}" if options else "")
+    return spelling, options
 
 
 def _fully_shard(style: FullyShard, key: str) -> str:
@@ -153,7 +167,7 @@ def _fully_shard(style: FullyShard, key: str) -> str:
 
 def is_style(value: object) -> bool:
     """Whether a value is an object of a style's class, of torch or of tp."""
-    return type(value).__name__ in {*_OPTIONS, "FullyShard", "Recompute"}
+    return type(value).__name__ in {*_OPTIONS, "FullyShard", "Override", "Recompute"}
 
 
 def entry_line(key: Any, value: Any) -> str:

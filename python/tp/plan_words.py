@@ -11,13 +11,15 @@ _ENTRY = re.compile(
     r'"(?P<name>[^"]*)" ?'
     r"(?P<rest>[^']*)'(?P<whole>; to keep it whole, '(?:with )?replicate')?")
 _PLACEMENT = re.compile(r"(shard)<(-?\d+)>|(partial)<(\w+)>|\b(replicate)\b")
+_OVERRIDE = re.compile(r"(^|, )override = true$")
 _STYLE = re.compile(r"with (?P<style>\w+)(?: \{(?P<options>.*)\})?$")
 
 
 def in_dict_words(text: str) -> str:
     """The text with each entry that it quotes as an item of a dict: `'"argument x": tp.Shard(0)'`
-    of `'tp.argument "x" shard<0>'`. What has no such form stays."""
-    return _ENTRY.sub(_item, text)
+    of `'tp.argument "x" shard<0>'`, and the option of an entry as the object that has it. What has
+    no such form stays."""
+    return _ENTRY.sub(_item, text).replace("'override = true'", "'tp.Override(STYLE)'")
 
 
 def _item(match: re.Match[str]) -> str:
@@ -41,10 +43,18 @@ def _value(op: str, rest: str) -> str | None:
     style = _STYLE.fullmatch(rest)
     if style is None:
         return None
-    if not style.group("options"):
-        return f'"{style.group("style")}"'
-    name = STYLE_CLASSES.get(style.group("style"))
-    options = _PLACEMENT.sub(_placement, style.group("options"))
+    options = style.group("options") or ""
+    is_override = _OVERRIDE.search(options) is not None
+    named = _named(style.group("style"), _OVERRIDE.sub("", options))
+    return f"tp.Override({named})" if named and is_override else named
+
+
+def _named(style: str, options: str) -> str | None:
+    """The name of a style, or the call of its class where it has options."""
+    if not options:
+        return f'"{style}"'
+    name = STYLE_CLASSES.get(style)
+    options = _PLACEMENT.sub(_placement, options)
     options = re.sub(r"\b(true|false|none)\b", lambda word: word.group().capitalize(), options)
     options = options.replace('" = ', '": ').replace(" = ", "=")
     return name and f"tp.{name}({options})"

@@ -186,6 +186,13 @@ class Recompute(ParallelStyle):
 
 
 @dataclass(frozen=True)
+class Override(ParallelStyle):
+    """The style, a name or an object of torch or tp, in place of that of earlier entries on the
+    same modules: `override = true` of a plan file."""
+    style: Any
+
+
+@dataclass(frozen=True)
 class PrepareModuleInput(ParallelStyle):
     """The module's inputs are redistributed from `input_layouts` to `desired_input_layouts`."""
     input_layouts: Layouts = None

@@ -19,6 +19,8 @@ ENTRIES = [
     'tp.parallelize "a" with prepare_module_input {input_kwarg_layouts = {"x" = shard<1>}, '
     'desired_input_kwarg_layouts = {"x" = replicate}}',
     'tp.parallelize "norm" with sequence_parallel {sequence_dim = 2}',
+    'tp.parallelize "layers.0.up" with packed_colwise {override = true}',
+    'tp.parallelize "layers.0.up" with rowwise {output_layouts = shard<1>, override = true}',
     'tp.fully_shard "layers.*"',
     'tp.recompute ""',
 ]

@@ -76,6 +76,8 @@ desired_output_layouts = shard<2>}
   tp.parallelize "mlp" with pairwise_sequence_parallel {output_layouts = replicate}
   tp.parallelize "w1" with colwise {_prepare_input = make_input_shard_1d<1>}
   tp.parallelize "w2" with rowwise {_prepare_output = shard<1>}
+  tp.parallelize "w2" with colwise {use_local_output = false, override = true}
+  tp.parallelize "w[12]" with packed_rowwise {override = true}
   tp.argument "tokens" shard<0>
   tp.argument 3 replicate
   tp.result 0 shard<2>
@@ -89,6 +91,9 @@ def check_text() -> None:
         from torch.distributed.tensor import Partial, Replicate, Shard, parallel
         plan = sequence_plan(parallel, Shard, Replicate)
         assert plan_text(plan, {"tp": 2}).text == TEXT, plan_text(plan, {"tp": 2}).text
+        plan = {"wq": tp.Override(parallel.RowwiseParallel(output_layouts=Shard(1)))}
+        assert ('  tp.parallelize "wq" with rowwise {output_layouts = shard<1>, override = true}\n'
+                in plan_text(plan, {"tp": 2}).text)
         output = parallel.PrepareModuleOutput(output_layouts=Partial(),
                                               desired_output_layouts=Shard(2))
     output = tp.PrepareModuleOutput(output_layouts=tp.Partial(), desired_output_layouts=tp.Shard(2))
@@ -103,7 +108,9 @@ def check_text() -> None:
             "w1": tp.ColwiseParallel(
                 _prepare_input=functools.partial(styles.make_input_shard_1d, dim=1),
                 _prepare_output=styles.make_sharded_output_tensor),
-            "w2": tp.RowwiseParallel(_prepare_output=tp.Shard(1)),
+            "w2": [tp.RowwiseParallel(_prepare_output=tp.Shard(1)),
+                   tp.Override(tp.ColwiseParallel(use_local_output=False))],
+            "w[12]": tp.Override("packed_rowwise"),
             "argument tokens": tp.Shard(0), "argument 3": tp.Replicate(),
             "result 0": tp.Shard(2)}
     lines = plan_text(more, {"tp": 2}).text.splitlines(keepends=True)
@@ -131,6 +138,9 @@ check_run({"data": {"": "data_parallel"}, "model": "transformer {sequence_parall
           {"data": 1, "model": 2}, {"reduce_scatter": 5, "all_gather": 6})
 check_run(MEGATRON, {"tp": 2}, {"all_reduce": 4})
 check_run(MEGATRON, 4, {"all_reduce": 4})
+# One block stays whole.
+check_run({**MEGATRON, "layers.0.attention.w?": tp.Override(tp.ReplicateParallel())}, 2,
+          {"all_reduce": 3})
 check_run(os.path.join(EXAMPLE, "megatron-replicated-logits.plan.mlir"), "tp=4",
           {"all_reduce": 5, "all_gather": 1})
 check_run({"dp": {"argument tokens": tp.Shard(0)}, "tp": MEGATRON}, {"dp": 2, "tp": 2},
