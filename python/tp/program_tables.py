@@ -89,11 +89,13 @@ def collectives_table(artifact: Artifact) -> Collectives:
     count = sum(row.count for row in large)
     scalars = sum(row.count for row in artifact.collectives) - count
     total = sum(row.payload_bytes * row.count for row in large)
-    title = f"{plural(count, 'collective')} a step, {total:,} payload bytes"
+    ring = sum(row.ring_bytes_per_rank * row.count for row in large)
+    title = (f"{plural(count, 'collective')} a step, {total:,} payload bytes, {ring:,} ring bytes "
+             "per rank")
     if scalars:
         title += f", and {scalars:,} of at most {_SCALAR_BYTES} bytes"
-    return Collectives(artifact.collectives, ["kind", "axes", "dtype", "payload_bytes", "count",
-                                               "module"], title)
+    return Collectives(artifact.collectives, ["kind", "axes", "dtype", "payload_bytes",
+                                              "ring_bytes_per_rank", "count", "module"], title)
 
 
 def layouts_of(artifact: Artifact) -> Layouts:
