@@ -17,8 +17,8 @@ from .errors import CompileError, PlanWarning, listed, near
 from .files import OpenFile, link_paths, write_whole
 from .plan_words import in_dict_words
 from .plans import (PlanText, add_rules, as_entries, check_mesh, is_own, is_plan_path,
-                    is_transformer, mesh_flag, one_style, plan_text, warn_of_whole_layers,
-                    with_own_plan)
+                    is_transformer, mesh_flag, one_style, plan_text, positions_of_weights,
+                    warn_of_whole_layers, with_own_plan)
 from .program import Program
 from .styles import STYLE_NAMES
 from .tools import run_tool
@@ -275,6 +275,8 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
     compilation.keep_copy()
     artifact = artifacts.read(compilation.artifact)
     artifact.links = links
+    for warning in [] if written is None else positions_of_weights(written, artifact):
+        warnings.warn(warning, stacklevel=2)
     if is_own_plan:
         warn_of_whole_layers(artifact)
     return Program(artifact, own_weights if weights is None else

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .artifact import Artifact
+from .artifact import Artifact, by_name
 from .errors import CompileError, PlanWarning, listed, near, plural
 from .plan_entries import entry_line, is_style
 from .styles import STYLE_NAMES, Rule
@@ -271,6 +271,27 @@ def warn_of_whole_layers(artifact: Artifact) -> None:
             f"{plural(len(weights), 'weight')} of the model's layers, and every rank computes with "
             f"all of {listed((port.name for port in whole), 2)}: write plan='auto', or a dict of "
             "styles"), stacklevel=3)
+
+
+def positions_of_weights(plan: PlanText, artifact: Artifact) -> list[PlanWarning]:
+    """A warning of each entry that names an argument by a position at which a weight is: the first
+    arguments of a model are its parameters, not its inputs. One without a name has only that."""
+    found: dict[str, PlanWarning] = {}
+    for key in plan.keys.values():
+        kind, _, position = key.partition(" ")
+        if kind != "argument" or not position.isdigit():
+            continue
+        for entry in artifact.entries.values():
+            named = by_name(entry.arguments)
+            inputs = [f", or for an input 'argument {name}'" for name, port in named.items()
+                      if not port.is_weight]
+            for name, port in named.items():
+                if port.index == int(position) and port.is_weight and name != f"argument{position}":
+                    found.setdefault(key, PlanWarning(
+                        f"plan entry '{key}': positions count parameters too, and this is the "
+                        f"{port.kind} '{port.name}': write 'argument {name}'"
+                        f"{''.join(inputs[:1])}", plan_entry=key))
+    return list(found.values())
 
 
 def is_plan_path(plan: object) -> bool:

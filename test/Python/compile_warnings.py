@@ -60,6 +60,18 @@ plan = write("plan.mlir", '#mesh = #tp.mesh<"tp" = 4>\ntp.plan @p on #mesh["tp"]
 assert str(entry.message).startswith(f"{plan}:3:3: nothing reads 'dead.weight'"), entry.message
 assert entry.message.plan_entry is None
 
+# A position that is a weight's; an input's, a name, and a weight that has none are as they should be.
+[entry] = told(model, plan={"argument 2": tp.Replicate(), "argument 0": tp.Shard(0)}, mesh=3)
+assert str(entry.message) == (
+    "plan entry 'argument 2': positions count parameters too, and this is the parameter "
+    "'norm.scale': write 'argument norm.scale', or for an input 'argument x'"), entry.message
+assert entry.category is tp.PlanWarning and entry.message.plan_entry == "argument 2"
+assert entry.filename == __file__, entry
+assert not told(model, plan={"argument norm.scale": tp.Replicate()}, mesh=3)
+nameless = write("nameless.mlir", MODEL.replace("KIND", "parameter").replace(
+    'tp.name = "norm.scale", ', ""))
+assert not told(nameless, plan={"argument 2": tp.Replicate()}, mesh=3)
+
 # Ranks without work, and a model whose weights tp does not see: no place, so none is made up.
 buffers = write("buffers.mlir", MODEL.replace("KIND", "constant_tensor"))
 rows = [str(row.message) for row in told(buffers, plan={"tp": "auto"}, mesh=7)]
@@ -100,4 +112,4 @@ with contextlib.redirect_stderr(err), contextlib.redirect_stdout(io.StringIO()):
 assert err.getvalue() == (
     f"python -m tp compile: warning: {plan}:3:3: nothing reads 'dead.weight', the entry has no "
     "effect on module 'dead'\n"), err.getvalue()
-print("9 compilations")
+print("12 compilations")
