@@ -16,9 +16,9 @@ from .compile_options import option_flags
 from .errors import CompileError, PlanWarning, listed, near
 from .files import OpenFile, link_paths, write_whole
 from .plan_words import in_dict_words
-from .plans import (PlanText, add_rules, as_entries, check_mesh, is_own, is_plan_path,
-                    is_transformer, mesh_flag, one_style, plan_text, positions_of_weights,
-                    warn_of_whole_layers, with_own_plan)
+from .plans import (PlanText, add_rules, as_entries, check_axes_of_transformer, check_mesh, is_own,
+                    is_plan_path, is_transformer, mesh_flag, one_style, plan_text,
+                    positions_of_weights, warn_of_whole_layers, with_own_plan)
 from .program import Program
 from .styles import STYLE_NAMES
 from .tools import run_tool
@@ -189,6 +189,22 @@ def _model(model: Any) -> tuple[str, str | None, Any]:
     return path, None, None
 
 
+def _no_file(plan: str, mesh: Mapping[str, int] | None) -> CompileError:
+    """The error for a text that is no plan and no file."""
+    hint = near(plan, ("auto", "hf", "transformer"))
+    if plan in STYLE_NAMES:
+        where = "" if plan in ("data_parallel", "context_parallel") else "layers.*.q"
+        entries: dict[str, Any] = {where: plan}
+        if mesh is not None and len(mesh) > 1:
+            axis = "dp" if plan == "data_parallel" else "tp"
+            entries = {axis if axis in mesh else next(iter(mesh)): entries}
+        hint = f": it is a style, write plan={entries}"
+    elif not hint and os.sep not in plan and "." not in plan:
+        hint = ("; a plan is 'auto', 'hf', 'transformer', a path of a plan file or a dict from "
+                "patterns of modules to styles, such as {'layers.*.q': 'colwise'}")
+    return CompileError(f"plan: no file {plan!r}{hint}")
+
+
 def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cpu",
             chips: Any = None, weights: Weights = None, launch: str | None = None,
             timeout: float = 300.0, rules: Any = None, link: Any = None,
@@ -245,17 +261,14 @@ def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cp
                            f"from module names to styles, got {type(plan).__name__}")
     elif (plan == "auto" or is_transformer(plan)) and sizes is None:
         raise CompileError(f"plan={plan!r} needs mesh=, such as mesh={{'tp': 4}}")
+    elif is_transformer(plan):
+        assert plan is not None and sizes is not None
+        check_axes_of_transformer(os.fspath(plan), sizes)
+        flags.append(f"--plan={plan}")
     elif is_plan_path(plan):
         assert plan is not None
         if not os.path.exists(plan):
-            hint = near(os.fspath(plan), ("auto", "hf", "transformer")) or ""
-            if plan in STYLE_NAMES:
-                where = "" if plan in ("data_parallel", "context_parallel") else "layers.*.q"
-                hint = f": it is a style, write plan={{{where!r}: {plan!r}}}"
-            elif not hint and os.sep not in os.fspath(plan) and "." not in os.fspath(plan):
-                hint = ("; a plan is 'auto', 'hf', 'transformer', a path of a plan file or a dict "
-                        "from patterns of modules to styles, such as {'layers.*.q': 'colwise'}")
-            raise CompileError(f"plan: no file {os.fspath(plan)!r}{hint}")
+            raise _no_file(os.fspath(plan), sizes)
         flags.append(f"--plan={os.fspath(plan)}")
     elif plan is not None:
         flags.append(f"--plan={plan}")

@@ -16,7 +16,9 @@ from .styles import STYLE_NAMES, Rule
 Mesh = dict[str, int]
 _RESERVED = ("auto",)
 _TRANSFORMER = "transformer"
-# The axis of experts.
+# The axes of tensor parallelism, of the batch and of experts.
+_TENSORS = "tp"
+_BATCH = "dp"
 _EXPERTS = "ep"
 _COMBINE = ("sum", "product", "max", "min")
 
@@ -100,6 +102,18 @@ def _axis(key: Any, mesh: Mesh) -> tuple[str, bool]:
 def is_transformer(plan: object) -> bool:
     """Whether a plan is tp's own for transformers: `transformer`, or that with options in braces."""
     return isinstance(plan, str) and plan.partition("{")[0].strip() == _TRANSFORMER
+
+
+def check_axes_of_transformer(plan: str, mesh: Mesh) -> None:
+    """Raises CompileError where the plan stands alone and the mesh has an axis for which it has no
+    meaning: as an item of a dict it is for any axis."""
+    others = [axis for axis in mesh if axis not in (_TENSORS, _BATCH)]
+    if others:
+        entries: dict[str, Any] = {_TENSORS if _TENSORS in mesh else others[0]: plan}
+        if _BATCH in mesh:
+            entries[_BATCH] = {"": "data_parallel"}
+        raise CompileError(f"plan={plan!r}: alone it is for the axes '{_TENSORS}' and '{_BATCH}', "
+                           f"the mesh has {listed(others)}: write plan={entries}")
 
 
 def _is_axis(key: Any, mesh: Mesh) -> bool:
@@ -212,7 +226,7 @@ def with_own_plan(plan: Any, model: Any, mesh: Mesh | None) -> Any:
     if is_own(plan):
         if mesh is None or len(mesh) == 1:
             return _own_plan(plan, model, None if mesh is None else next(iter(mesh)))
-        axes = [axis for axis in ("tp", _EXPERTS) if axis in mesh]
+        axes = [axis for axis in (_TENSORS, _EXPERTS) if axis in mesh]
         if not axes:
             raise CompileError(f"plan={plan!r}: the mesh has the axes {listed(mesh)}: expected one "
                                f"named 'tp', or a plan per axis such as "

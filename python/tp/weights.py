@@ -10,7 +10,7 @@ import numpy as np
 from .arrays import Bits, bits_of, describe, kind_of, round_bits, to_bits
 from .artifact import Port, by_name
 from .dtypes import DType
-from .errors import RunError, listed, near
+from .errors import RunError, listed, near, plural
 from .safetensors import SafeTensors, Stored
 from .trees import is_tree, leaves
 
@@ -192,8 +192,9 @@ class Finder:
         self.used: set[str] = set()
 
     def keys(self) -> list[str]:
-        """All keys of all sources."""
-        return [key for source in self.sources for key in source]
+        """All keys of the sources that are given."""
+        return [key for source in self.sources if not isinstance(source, _OwnRest)
+                for key in source]
 
     def unused(self) -> list[str]:
         """Keys that no argument has."""
@@ -249,6 +250,10 @@ class Finder:
         return found
 
 
+class _OwnRest(dict[str, Any]):
+    """What of a model's own weights stands beside those that are given."""
+
+
 def with_own(weights: Weights, own: Weights, ports: Sequence[Port]) -> list[Mapping[str, Any]]:
     """The sources, and of a model's own weights what they lack that is no parameter: buffers that
     a state_dict leaves out, the first state of an optimizer."""
@@ -256,8 +261,8 @@ def with_own(weights: Weights, own: Weights, ports: Sequence[Port]) -> list[Mapp
     finder = Finder(given)
     lacking = [port for port in ports if port.is_weight and port.kind != "parameter"
                and not port.dead and not finder.check(port)]
-    return given + [{key: source[key] for port in lacking
-                     for key in _candidates(port, port.source_keys) if key in source}
+    return given + [_OwnRest({key: source[key] for port in lacking
+                              for key in _candidates(port, port.source_keys) if key in source})
                     for source in open_sources(own)]
 
 
@@ -277,13 +282,20 @@ def missing_error(missing: list[Port], finder: Finder) -> RunError:
         return RunError(f"{text}, {what}: give the weights of the tp.Model, or "
                         f"write program.state['{next(iter(by_name(missing)))}'] = array ({why})")
     left = finder.unused()
-    advice = _prefix_advice(names, left, sorted(finder.used))
+    used = sorted(finder.used.intersection(finder.keys()))
+    advice = _prefix_advice(names, left, used)
     if advice is not None:
         return RunError(f"{text}: {advice}")
     if not left:
-        return RunError(f"{text}: all names that are given are those of other weights")
-    return RunError(f"{text}{near(names[0], left) or '; there are ' + listed(left)}: these may "
-                    "be the weights of another model")
+        return RunError(f"{text}: what is given, {plural(len(used), 'name')}, is of other weights of "
+                        "the model: add the missing ones")
+    hint = near(names[0], left)
+    if not hint and not used:
+        return RunError(f"{text}: none of the names that are given is one of the model's; the first "
+                        f"given is '{left[0]}', the first expected '{names[0]}': these may be the "
+                        "weights of another model")
+    return RunError(f"{text}{hint or '; there are ' + listed(left)}: these may be the weights of "
+                    "another model")
 
 
 def _prefix_advice(names: list[str], left: list[str], used: list[str]) -> str | None:
