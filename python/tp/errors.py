@@ -105,6 +105,12 @@ def source_line(trace: TracebackType | None, library: ModuleType) -> str:
     return line
 
 
+def described(error: Exception) -> str:
+    """An error of the user's code, in one line: `KeyError: 'x'`."""
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}{': ' + lines[0].rstrip('.') if lines else ''}"
+
+
 def near(name: str, names: Iterable[str]) -> str:
     """`, did you mean 'x'?`, or nothing where no name is near."""
     matches = get_close_matches(name, list(names), n=1, cutoff=0.6)

@@ -13,7 +13,7 @@ from torch.export.graph_signature import InputKind
 from torch.fx.traceback import preserve_node_meta
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from ..errors import ExportError
+from ..errors import ExportError, source_line
 from .checkpoints import Checkpoints
 from .decompositions import decomposition_table, gradients
 from .gradients.autocast import inline_autocast
@@ -22,11 +22,11 @@ from .gradients.own_code import refused
 from .input_names import step_input_names
 from .marks import Marks
 from .raises import assert_what_raises
-from .refusals import module_path, refuse_trace, trace_error
+from .refusals import in_module, inside, module_path, refuse_trace, trace_error
 from .trace import quiet, transformers_options
 
-# Where the step keeps the module; the step itself computes the loss.
-_MODULE = "module"
+# Where the step keeps the module and the loss, which the step itself calls.
+_MODULE, _LOSS = "module", "loss"
 _NO_GRADIENT = "the loss depends on no parameter that requires a gradient"
 
 
@@ -97,13 +97,19 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
             joint = aot_export_joint_with_descriptors(
                 stack, program.graph_module, tuple(values), decompositions=table)
         except Exception as error:
-            raise _in_module(trace_error(step, error)) from error
+            raise _in_module(step, trace_error(step, error), error) from error
     return _read(program, joint.graph_module.graph, marks, checkpoints.modules())
 
 
-def _in_module(error: ExportError) -> ExportError:
-    """The error with the module's own names in place of the step's."""
-    text = str(error).replace(f"in module '{_MODULE}'", "in the module itself")
+def _in_module(step: Step, error: ExportError, cause: Exception) -> ExportError:
+    """The error with the module's own names in place of the step's. The step itself calls the module
+    and the loss alone, so what is its own is the loss's."""
+    text = str(error)
+    if error.module in ("", _LOSS):
+        text = text.replace(in_module(error.module), "in the loss")
+        line = source_line(inside(step, cause.__traceback__), torch)
+        return ExportError(text if text.startswith(line) else line + text, op=error.op)
+    text = text.replace(f"in module '{_MODULE}'", "in the module itself")
     return ExportError(text.replace(f"in module '{_MODULE}.", "in module '"),
                        module=None if error.module is None else own_name(error.module), op=error.op)
 

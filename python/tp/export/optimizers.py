@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from ..errors import ExportError
+from ..errors import ExportError, described, source_line
 
 States = dict[str, torch.Tensor]
 
@@ -57,9 +57,10 @@ def make_optimizer(optimizer: Any, module: torch.nn.Module) -> torch.optim.Optim
     try:
         made = optimizer([parameter for parameter in module.parameters()
                           if parameter.requires_grad])
-    except (TypeError, ValueError) as error:
-        raise ExportError(f"optimizer: cannot be made of the module's parameters: {error}"
-                          ) from error
+    except Exception as error:
+        raise ExportError(
+            f"{source_line(error.__traceback__, torch)}optimizer: called with a list of the module's "
+            f"parameters, it raises {described(error)}") from error
     if not isinstance(made, torch.optim.Optimizer):
         raise ExportError("optimizer: expected one of torch.optim, the factory returns "
                           f"{type(made).__name__}")

@@ -114,13 +114,15 @@ def trace_error(module: torch.nn.Module, error: Exception) -> ExportError:
     if "GuardOnDataDependent" in kind or "data-dependent" in text or (
             "Unbacked" in kind or "_local_scalar_dense" in text or "unbacked" in text):
         op = re.search(r"aten\.[a-z_]+\.[A-Za-z_]+", text)
-        line = source_line(_inside(module, error.__traceback__), torch)
+        line = source_line(inside(module, error.__traceback__), torch)
         return data_dependent(path, op.group(0) if op else None, line)
     operator = re.search(r"Higher Order Operator: torch\.(\w+)", text)
     if operator and operator.group(1) in _CONTROL_FLOW:
         return _control_flow(path, operator.group(1))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     first = " ".join(lines[:2] if lines and lines[0].endswith(":") else lines[:1]) or kind
+    if isinstance(error, KeyError):  # its text is the key alone
+        first = f"{kind}: {first}"
     return ExportError(f"{in_module(path)}: torch.export cannot trace it: {first.rstrip('.')}",
                        module=path)
 
@@ -142,7 +144,7 @@ def _module_of_traceback(module: torch.nn.Module, error: BaseException) -> str |
     return path
 
 
-def _inside(module: torch.nn.Module, trace: TracebackType | None) -> TracebackType | None:
+def inside(module: torch.nn.Module, trace: TracebackType | None) -> TracebackType | None:
     """The part of a traceback that starts in the first call of the module or of one in it."""
     parts = {id(part) for part in module.modules()}
     while trace is not None and id(trace.tb_frame.f_locals.get("self")) not in parts:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ..errors import ExportError
+from ..errors import ExportError, described, plural, source_line
 
 
 @dataclass(frozen=True)
@@ -139,9 +139,12 @@ def _rates(optimizer: torch.optim.Optimizer, factory: Any, steps: Any) -> torch.
                 _refuse_other_changes(scheduler, settings, stand_in)
                 stand_in.step()
                 scheduler.step()
-    except (TypeError, ValueError, ZeroDivisionError, IndexError) as error:
-        raise ExportError(f"lr_scheduler: cannot be made of the optimizer, or cannot make {steps} "
-                          f"steps: {error}") from error
+    except ExportError:
+        raise
+    except Exception as error:
+        raise ExportError(
+            f"{source_line(error.__traceback__, torch)}lr_scheduler: called with an optimizer, to "
+            f"make {plural(steps, 'step')}, it raises {described(error)}") from error
     return torch.tensor(rates, dtype=torch.float64)
 
 

@@ -100,7 +100,8 @@ def decoder(dtype: torch.dtype) -> Decoder:
 
 def torch_loop(case: Case, module: Decoder, batches: list[Batch],
                dtype: torch.dtype) -> dict[str, np.ndarray]:
-    """Losses, norms and parameters of PyTorch's own loop, computed in `dtype`."""
+    """Losses, norms (between two steps that of the sum so far) and parameters of PyTorch's own loop,
+    computed in `dtype`."""
     module = copy.deepcopy(module).to(dtype)
     options, parameters = case.options, list(module.parameters())
     has_masters = options.get("master_weights", False)
@@ -125,6 +126,8 @@ def torch_loop(case: Case, module: Decoder, batches: list[Batch],
                 parameter.grad = None
         losses.append(float(value.detach()))
         if (call + 1) % count:
+            norms.append(float(torch.nn.utils.get_total_norm(
+                [master.grad / grads.get_scale() for master in masters])))
             continue
         if case.rates:
             for group in optimizer.param_groups:
@@ -151,14 +154,12 @@ def torch_loop(case: Case, module: Decoder, batches: list[Batch],
 
 def tp_loop(case: Case, step: tp.Program, batches: list[Batch]) -> dict[str, np.ndarray]:
     """The same of the program."""
-    count = case.options.get("accumulate", 1)
     losses, norms = [], []
     for call, (tokens, target) in enumerate(batches):
         named = {"lr": case.rates[call]} if case.rates else {}
         value, norm = step(tokens, *target, **named)
         losses.append(float(value))
-        if (call + 1) % count == 0:
-            norms.append(float(norm))
+        norms.append(float(norm))
     prefix = "opt_master:" if case.options.get("master_weights") else ""
     names = [name for name in step.state if name.startswith(prefix) and (
         prefix or not name.startswith("opt_")) and name != "angles" and name != "lr_schedule"]
