@@ -19,7 +19,7 @@ def progress(items: Iterable[Item], *, label: str = "", total: int | None = None
         total: the number of items, where `items` has no length.
         status: what stands behind the bar after each item, such as the loss.
     """
-    bar = _tqdm() if sys.stderr is not None and sys.stderr.isatty() else None
+    bar = _tqdm()
     if bar is None:
         yield from items
         return
@@ -30,7 +30,42 @@ def progress(items: Iterable[Item], *, label: str = "", total: int | None = None
             shown.set_postfix_str(status(), refresh=False)
 
 
+class Stages:
+    """What a call that takes long is doing, and for how long, where `progress` has a bar.
+
+    with Stages("tp.export", 2) as stages:
+        stages.begin("trace")
+    """
+
+    def __init__(self, label: str, total: int = 1) -> None:
+        bar = _tqdm()
+        self._label, self._total, self._begun = label, total, 0
+        self._bar = None if bar is None else bar(desc=label, leave=False,
+                                                 bar_format="{desc} [{elapsed}]")
+
+    def __enter__(self) -> Stages:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def begin(self, name: str) -> None:
+        """The next stage begins."""
+        self._begun += 1
+        if self._bar is not None:
+            self._bar.set_description_str(f"{self._label} {self._begun}/{self._total}: {name}")
+
+    def wait(self) -> None:
+        """The stage goes on."""
+        if self._bar is not None:
+            self._bar.refresh()
+
+
 def _tqdm() -> Callable[..., Any] | None:
+    """The class of bars, where they are shown."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
     try:
         bars = importlib.import_module("tqdm")
     except ImportError:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import metadata
 
 from .errors import CompileError
+from .progress import Stages
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
@@ -78,14 +79,31 @@ def _environment() -> dict[str, str]:
 
 
 def run_tool(name: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Runs a tool to its end. Raises CompileError where it cannot be started or crashes."""
+    """Runs a tool to its end, and shows how long it takes. Raises CompileError where it cannot be
+    started or crashes."""
     path = find_tool(name)
     try:
-        done = subprocess.run([path, *arguments], env=_environment(), stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, errors="replace", check=False)
+        tool = subprocess.Popen([path, *arguments], env=_environment(), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                errors="replace")
     except OSError as error:
         raise CompileError(f"cannot run {path}: {error.strerror}") from error
-    if done.returncode < 0:
-        raise CompileError(f"{name} was ended by signal {-done.returncode}: this is a bug of tp, or "
-                           "memory ran out", diagnostics=done.stderr)
-    return done
+    with tool, Stages(name) as stages:
+        try:
+            printed, errors = _ended(tool, stages)
+        except BaseException:  # such as ^C
+            tool.kill()
+            raise
+    if tool.returncode < 0:
+        raise CompileError(f"{name} was ended by signal {-tool.returncode}: this is a bug of tp, or "
+                           "memory ran out", diagnostics=errors)
+    return subprocess.CompletedProcess(tool.args, tool.returncode, printed, errors)
+
+
+def _ended(tool: subprocess.Popen[str], stages: Stages) -> tuple[str, str]:
+    """What the tool prints until its end."""
+    while True:
+        try:
+            return tool.communicate(timeout=1)
+        except subprocess.TimeoutExpired:
+            stages.wait()

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..model import Model, Port, aliases_of, keys_of
+from ..progress import Stages
 from ..weights import OwnWeights
 from .checks import check_call, distinct
 from .lower import lower
@@ -20,11 +21,19 @@ from .trace import trace
 def export_module(module: torch.nn.Module, args: Sequence[Any],
                   kwargs: Mapping[str, Any]) -> Model:
     """tp.export, where torch and torch-mlir can be imported."""
+    with Stages("tp.export", 3) as stages:
+        return _exported(module, args, kwargs, stages)
+
+
+def _exported(module: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any],
+              stages: Stages) -> Model:
     if isinstance(module, torch._dynamo.OptimizedModule):  # of torch.compile
         module = module._orig_mod
     given, kwargs = distinct((check_call(module, args, kwargs), kwargs))
+    stages.begin("trace")
     traced = trace(module, given, kwargs)
     program = traced.program
+    stages.begin("rewrite")
     ports = ports_of(program, module)
     graph = program.graph
     set_ports(graph, ports)
@@ -37,6 +46,7 @@ def export_module(module: torch.nn.Module, args: Sequence[Any],
     graph.eliminate_dead_code()
     drop_dead_constants(graph, ports)
     weights = live_first(ports)
+    stages.begin("lower to MLIR")
     mlir = lower(graph, ports.arguments, ports.results, modules, tied_names(ports.arguments, weights))
     return Model(mlir, ports.arguments, ports.results, OwnWeights(weights), own_plan_of(module),
                  own_plan_of(module, experts=True))

@@ -9,6 +9,7 @@ from torch.export.graph_signature import InputKind
 
 from ..errors import ExportError
 from ..model import Model
+from ..progress import Stages
 from ..weights import OwnWeights
 from .checks import check_call, check_tensors, distinct
 from .gradients.own_code import check_hooks
@@ -42,8 +43,11 @@ def export_step(module: Any, loss: Callable[..., Any], optimizer: Any, batch: An
     check_hooks(module, made)
     rules = rules_of(made)
     checked = check_options(made, **options)
-    joint = trace_step(Step(module, loss), args, kwargs, target)
-    return _Builder(module, joint, made, rules, checked).model()
+    with Stages("tp.export_training", 3) as stages:
+        stages.begin("trace forward and backward")
+        joint = trace_step(Step(module, loss), args, kwargs, target)
+        stages.begin("optimizer")
+        return _Builder(module, joint, made, rules, checked).model(stages)
 
 
 def _split(batch: Any) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
@@ -70,7 +74,7 @@ class _Builder:
         self._step = StepGraph(joint)
         self._updates = Updates(self._step, optimizer, rules, options)
 
-    def model(self) -> Model:
+    def model(self, stages: Stages) -> Model:
         """The step as a model."""
         specs = self._joint.program.graph_signature.input_specs
         graph, step = self._joint.graph, self._step
@@ -86,6 +90,7 @@ class _Builder:
         step.end()
         ports = [port for port, _ in step.arguments]
         results = [port for port, _ in step.results]
+        stages.begin("lower to MLIR")
         mlir = lower(graph, ports, results, modules, step.aliases, step_path,
                      self._joint.recomputed)
         return Model(mlir, ports, results, OwnWeights(step.weights), own_plan_of(self._module),
