@@ -13,9 +13,10 @@ from typing import Any
 
 from ..model import Port
 
-# Ops that only move the elements of a parameter or change their type.
+# Ops that only move elements of a parameter or change their type, as an iteration of a scan that
+# takes its layer out of a stack.
 _MOVES = ("stablehlo.transpose", "stablehlo.convert", "stablehlo.broadcast_in_dim",
-          "stablehlo.reshape")
+          "stablehlo.reshape", "stablehlo.slice", "stablehlo.dynamic_slice")
 _READERS = ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.gather",
             "stablehlo.convolution")
 _ALIAS = re.compile(r"^(#loc\d*) = (loc\(.*\))$", re.MULTILINE)

@@ -1,6 +1,7 @@
 """Ops and collectives of a JAX function have the lines and scopes of the user's, in explanations
 too, and none of the files that tp.compile makes. A rowwise module asks for its sum. Those in a scan
-have them too, and what functions of jax.numpy compute there has the line of their call."""
+have them too, and their modules, and what functions of jax.numpy compute there has the line of
+their call."""
 from __future__ import annotations
 
 import re
@@ -65,6 +66,14 @@ for name in (f"lines.py:{own['products']} dot_general", f"lines.py:{own['product
 with tp.compile(scanned, plan={"up": "colwise", "down": "rowwise"}, mesh=2) as program:
     for row in program.collectives:
         print(row.kind, row.count, row.location.replace(str(own["products"]), "PRODUCTS"))
+
+# A layer is taken out of a stack by a slice, in a loop that stays one and in one that is unrolled.
+for depth in (300, 3):
+    part = {name: array[:depth] for name, array in stack.items()}
+    modules = tp.export_jax(jax.grad(lambda w, x: lax.scan(layer, x, w["mlp"])[0].sum()),
+                            ({"mlp": part}, x), parameters=0)
+    with tp.compile(modules, plan={"mlp.up": "colwise", "mlp.down": "rowwise"}, mesh=2) as program:
+        print(f"{depth} layers:", *((row.count, row.module) for row in program.collectives))
 
 
 def talkative(x: Any) -> Any:
