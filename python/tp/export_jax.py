@@ -320,7 +320,7 @@ def _results(lowered: Any) -> list[Port]:
     ports = []
     for path, info in jax.tree_util.tree_flatten_with_path(lowered.out_info)[0]:
         keys = [_key(entry) for entry in path]
-        named = bool(path) and hasattr(path[0], "key")
+        named = bool(path) and (hasattr(path[0], "key") or hasattr(path[0], "name"))
         ports.append(_port(jax.ShapeDtypeStruct(info.shape, info.dtype),
                            ".".join(keys if named else ["output", *keys]), "user_output"))
     if not ports:

@@ -12,7 +12,7 @@ from .files import write_whole
 from .program_ranks import ProgramRanks, Tensor
 from .program_tables import Layouts, Memory, collectives_table, layouts_of, memory_of, summary
 from .ranks import checkpoints, choose_launch, state_files, telling_others
-from .trees import is_tree, leaves
+from .trees import is_tree, leaves, named_tuple
 from .weights import Weights
 
 if TYPE_CHECKING:
@@ -229,8 +229,8 @@ class Program:
 
         Returns:
             the result, or a tuple of results where there are several, or None: of torch where an
-            input is torch's, else of jax, else of numpy. Results that update an argument are not
-            returned; `state` has them.
+            input is torch's, else of jax, else of numpy. The fields of the tuple are
+            `result_names`. Results that update an argument are not returned; `state` has them.
 
         Raises:
             RunError: an input is missing, unknown, or of another shape or type; a rank fails.
@@ -252,7 +252,9 @@ class Program:
             results = shared.step(group, self._entry, given)
             shared.unset = unset
         arrays = [from_bits(bits, port.dtype, kind) for port, bits in zip(self._results, results)]
-        return arrays[0] if len(arrays) == 1 else tuple(arrays) if arrays else None
+        if len(arrays) < 2:
+            return arrays[0] if arrays else None
+        return named_tuple(tuple(self.result_names), arrays)
 
     def _bind(self, inputs: tuple[Array, ...],
               named: dict[str, Array]) -> dict[str, tuple[Port, Array]]:

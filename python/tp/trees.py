@@ -1,7 +1,9 @@
 """Trees of arrays, as JAX has them: dicts, lists, tuples and named tuples of arrays."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import namedtuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 
@@ -26,3 +28,17 @@ def leaves(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
             yield from leaves(part, (*path, str(i)))
     elif tree is not None:
         yield ".".join(path), tree
+
+
+def named_tuple(names: tuple[str, ...], values: Sequence[Any]) -> tuple[Any, ...]:
+    """The values as a named tuple, if a name is a word; others count as `_0`. Else a tuple."""
+    return _type(names)(*values) if any(map(str.isidentifier, names)) else tuple(values)
+
+
+@cache
+def _type(names: tuple[str, ...]) -> type[Any]:
+    make: Callable[..., Any] = namedtuple
+    made: type[Any] = make("Results", names, rename=True, module=__name__)
+    # pickle does not find the class by its name.
+    setattr(made, "__reduce__", lambda results: (named_tuple, (names, tuple(results))))
+    return made

@@ -141,10 +141,11 @@ def _results(program: ExportedProgram, arguments: list[Port], keys: list[str],
 
 
 def _output_names(program: ExportedProgram) -> list[str]:
-    """A name for every leaf of what the module returns: the key in a dict or ModelOutput, `output`
-    for a single tensor, `output.0` in a tuple."""
+    """A name for every leaf of what the module returns: the key in a dict or ModelOutput, the
+    field of a named tuple, `output` for a single tensor, `output.0` in a tuple."""
     spec = program.call_spec.out_spec
     tree = pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
     names: dict[int, str] = {}
-    walk(tree, "" if isinstance(tree, Mapping) or is_dataclass(tree) else "output", names)
+    is_named = isinstance(tree, Mapping) or is_dataclass(tree) or hasattr(tree, "_fields")
+    walk(tree, "" if is_named else "output", names)
     return [names.get(i, f"output.{i}") for i in range(spec.num_leaves)]

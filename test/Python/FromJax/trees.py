@@ -61,6 +61,16 @@ np.testing.assert_allclose(rows([batch.zeros[0], batch.zeros[1]]),
                            batch.zeros * rows.state["w"], atol=1e-6)
 print("4 calls, 2 loads")
 
+# Results of a dict or a named tuple are fields of one.
+for of_dict in (True, False):
+    pick = lambda x: {"zeros": x, "ones": x + 1} if of_dict else Batch(x, x + 1)  # noqa: B023, E731
+    with tp.compile(tp.export_jax(pick, (pair[0],))) as both:
+        results = both(pair[0])
+        print(results._fields)
+        jax.tree.map(np.testing.assert_array_equal, results._asdict(), {
+            "zeros": pair[0], "ones": pair[0] + 1})
+        assert jax.tree.map(np.shape, results).ones == (2, 4)
+
 # Tokens in place of weights, by a wrong position.
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
