@@ -36,7 +36,11 @@ class Port:
     updates: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+        # A state of the optimizer, and a next value, have the name of their parameter.
+        name = self.updates or f"{self.kind}:{self.name}"
+        if not name.startswith("opt_"):
+            name = self.name
+        return f"{name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
 def keys_of(ports: Sequence[Port]) -> list[str]:

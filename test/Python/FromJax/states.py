@@ -96,3 +96,9 @@ forgotten = tp.export_jax(lambda params, state, x: (params, jax.tree.map(lambda 
                           (PARAMS, moments, RATE), parameters=0, updates={0: 0, 1: 1})
 with tp.compile(forgotten) as program:
     print("forgotten:", message(program, RATE).partition("are missing: ")[2])
+
+# Each moment and its next value have a name of their own, that of `program.state`.
+adam = tp.export_jax(lambda params, state, x: (params, jax.tree.map(lambda m: m + x, state), x),
+                     (PARAMS, moments, RATE), parameters=0, optimizer_state=1, updates={0: 0, 1: 1})
+print(*adam.arguments, sep=", ")
+print(*adam.results, sep=", ")
