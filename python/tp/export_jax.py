@@ -61,9 +61,10 @@ def export_jax(function: Callable[..., Any], args: Sequence[Any], *,
         raise ExportError(f"args: expected a tuple of the function's arguments, got "
                           f"{type(args).__name__}: write tp.export_jax(function, (x,))")
     names = _names(function, len(args))
-    arguments, leaves = _arguments(args, names, _positions("parameters", parameters, names),
+    positions = _positions("parameters", parameters, names)
+    arguments, leaves = _arguments(args, names, positions,
                                    _positions("optimizer_state", optimizer_state, names))
-    _warn_of_integers(arguments)
+    _warn_of_integers(arguments, {names[i] for i in positions if hasattr(args[i], "dtype")})
     lowered = _lowered(function, tuple(args), names)
     results = _updated(_results(lowered), arguments, _pairs(updates, lowered.out_info, names, args))
     mlir = to_linalg(lowered, arguments, results)
@@ -72,16 +73,24 @@ def export_jax(function: Callable[..., Any], args: Sequence[Any], *,
     return Model(mlir, arguments, results, weights)
 
 
-def _warn_of_integers(arguments: Sequence[Port]) -> None:
-    """Warns where parameters are such as tokens alone, and others such as weights."""
+def _warn_of_integers(arguments: Sequence[Port], alone: set[str]) -> None:
+    """Warns where a parameter is such as tokens. `alone` names those that are an array, no tree."""
     kept = [port for port in arguments if port.kind == "parameter"]
     given = [port for port in arguments
              if port.kind == "user_input" and port.dtype.startswith(("f", "bf"))]
-    if kept and given and all(port.dtype in ("i32", "i64", "u32", "u64") for port in kept):
+    whole = ("i32", "i64", "u32", "u64")
+    if kept and given and all(port.dtype in whole for port in kept):
         warnings.warn(ExportWarning(
             f"parameters: nothing but integers in {listed(map(str, kept), 2)}, and every call is to give "
             f"{listed(map(str, given), 2)}: write parameters={given[0].name.partition('.')[0]!r} if "
             "these are the weights"), stacklevel=3)
+        return
+    for port in kept:
+        if port.name in alone and port.dtype in whole:
+            warnings.warn(ExportWarning(
+                f"parameters: '{port}' is an array of integers, which calls do not give: leave "
+                f"'{port.name}' out of parameters if it is an input, and name it in optimizer_state if "
+                "steps count by it"), stacklevel=3)
 
 
 def _names(function: Callable[..., Any], count: int) -> list[str]:
@@ -125,7 +134,7 @@ def _arguments(args: Sequence[Any], names: list[str], parameters: set[int],
         bare = i in parameters and not any(".".join(keys) in taken for keys, _ in rows)
         for number, (keys, leaf) in enumerate(rows):
             kind = "parameter" if i in parameters else "buffer" if i in states else "user_input"
-            port = _port(leaf, ".".join(keys if bare and keys else [names[i], *keys]), kind)
+            port = _port(leaf, ".".join(keys if bare and keys else [names[i], *keys]), kind, not keys)
             if i in states:
                 port = _state_port(port, [names[i], *keys], taken, ports.values())
             elif i in parameters:
@@ -227,15 +236,17 @@ def _key(entry: Any) -> str:
     return str(entry)
 
 
-def _port(leaf: Any, name: str, kind: str) -> Port:
+def _port(leaf: Any, name: str, kind: str, is_argument: bool = False) -> Port:
     """The port of an array. A complex one is fed as its parts, in a last dimension of 2."""
     import jax
     try:
         spec = jax.eval_shape(lambda x: x, leaf)
     except TypeError as error:
-        hint = "" if "." in name else f": {_FIXED.format(f'{name}=value')}"
+        hint = (_FIXED.format(f"{name}=value") if is_argument else
+                "leave it out of the tree, and let the function close over it")
+        elements = f" of {leaf.dtype}" if hasattr(leaf, "dtype") else ""
         raise ExportError(f"argument '{name}': expected an array or a number, got "
-                          f"{type(leaf).__name__}{hint}") from error
+                          f"{type(leaf).__name__}{elements}: {hint}") from error
     shape, dtype = tuple(spec.shape), name_of_numpy(np.dtype(spec.dtype)) if isinstance(
         spec.dtype, np.dtype) else str(spec.dtype)
     if dtype in ("complex64", "complex128"):
@@ -301,7 +312,8 @@ def _instead(error: Exception, args: tuple[Any, ...], names: list[str]) -> str:
     """What to write where a value is needed while the function is traced."""
     import jax
     if isinstance(error, jax.errors.TracerArrayConversionError):
-        return "write the function of jax.numpy instead of the one of numpy"
+        return ("write the function of jax.numpy instead of the one of numpy, and "
+                "jax.numpy.asarray(table)[index] to look up in an array of numpy")
     argument = _ARGUMENT.search(str(error))
     if argument and argument.group(1) in names:
         i = names.index(argument.group(1))

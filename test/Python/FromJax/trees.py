@@ -71,13 +71,18 @@ for of_dict in (True, False):
             "zeros": pair[0], "ones": pair[0] + 1})
         assert jax.tree.map(np.shape, results).ones == (2, 4)
 
-# Tokens in place of weights, by a wrong position.
+# Tokens in place of weights, by a wrong position, or beside them. Indices in a tree of weights are
+# as likely to be meant.
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
-    for position in (0, 1):
+    for position in (0, 1, (0, 1)):
         tp.export_jax(lambda params, tokens: params["embedding"][tokens],
                       ({"embedding": array(4, 8)}, np.ones(3, "i4")), parameters=position)
+    tp.export_jax(lambda params: params["embedding"][params["of_rows"]],
+                  ({"embedding": array(4, 8), "of_rows": np.ones(3, "i4")},), parameters=0)
 assert [str(each.message) for each in told] == [
     "parameters: nothing but integers in 'tokens: i32[3]', and every call is to give "
-    "'params.embedding: f32[4, 8]': write parameters='params' if these are the weights"], told
+    "'params.embedding: f32[4, 8]': write parameters='params' if these are the weights",
+    "parameters: 'tokens: i32[3]' is an array of integers, which calls do not give: leave 'tokens' out "
+    "of parameters if it is an input, and name it in optimizer_state if steps count by it"], told
 assert (told[0].category, told[0].filename) == (tp.ExportWarning, __file__), told[0]
