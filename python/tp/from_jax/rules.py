@@ -1,19 +1,23 @@
 """How JAX's loops, branches, sorts and random numbers are lowered, in place of JAX's own rules: by
 ops that linalg has a form of.
 
-Short loops become as many copies of their body, long ones stay loops. Every element is computed from its place alone, so that
-each of these ops may be sharded along all dimensions but the one that is sorted.
+Short loops become as many copies of their body, long ones stay loops. Every element is computed
+from its place alone, so that each of these ops may be sharded along all dimensions but the one that
+is sorted.
 """
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..errors import ExportError, is_foreign
+from ..errors import ExportError, ExportWarning, is_foreign
 
 # A loop that becomes more operations than that stays a loop.
 _MOST_COPIED = 250
+# tp-compile unrolls loops in a loop: from so many operations on, that takes long.
+_MOST_UNROLLED = 1000
 # Operations that all loops of a function may become.
 _MOST_OPERATIONS = 50_000
 # Sorting compares every pair of a dimension.
@@ -39,7 +43,7 @@ def rules() -> tuple[tuple[Any, Any], ...]:
 
 def check_loops(jaxpr: Any) -> None:
     """Raises ExportError where loops become more operations than a program should have, or pairs
-    of sorted elements are too many."""
+    of sorted elements are too many; warns of long loops in a loop."""
     operations = _operations(jaxpr)
     equations = list(_equations(jaxpr))
     if operations > _MOST_OPERATIONS:
@@ -51,6 +55,12 @@ def check_loops(jaxpr: Any) -> None:
             f"{line}{what} becomes {operations:,} operations, at most {_MOST_OPERATIONS:,} are "
             "supported: call the function once a step, with what the loop carries as an argument",
             op="scan")
+    for line, length, unrolled in _loops_in_loops(jaxpr):
+        warnings.warn(ExportWarning(
+            f"{line}a loop of {length} steps has loops in it, which are unrolled to about "
+            f"{unrolled:,} operations and take long to compile: write the outer loop in Python if it "
+            "has few steps, or call the program once a step of it, with what it carries in updates"),
+            stacklevel=4)
     for eqn, line in equations:
         if eqn.primitive.name == "sort":
             size = eqn.invars[0].aval.shape[eqn.params["dimension"]]
@@ -58,6 +68,20 @@ def check_loops(jaxpr: Any) -> None:
                 raise ExportError(
                     f"{line}sorting {size} elements compares every pair, at most {_MOST_SORTED} "
                     "are supported: sort outside of the function, or use jax.lax.top_k", op="sort")
+
+
+def _loops_in_loops(jaxpr: Any, line: str = "") -> Iterable[tuple[str, int, int]]:
+    """Loops that stay loops and have long ones in them: line, steps, and the operations of a step."""
+    for eqn in jaxpr.eqns:
+        own = _line(eqn) or line
+        if eqn.primitive.name == "scan" and _is_kept(eqn.params["jaxpr"], eqn.params["length"]):
+            body = eqn.params["jaxpr"].jaxpr
+            unrolled = _unrolled(body)
+            if unrolled > max(_MOST_UNROLLED, _operations(body)):
+                yield own, eqn.params["length"], unrolled
+        else:
+            for inner in _inner(eqn):
+                yield from _loops_in_loops(inner, own)
 
 
 def _line(eqn: Any) -> str:
@@ -91,6 +115,12 @@ def _operations_of(eqn: Any) -> int:
 
 def _operations(jaxpr: Any) -> int:
     return sum(map(_operations_of, jaxpr.eqns))
+
+
+def _unrolled(jaxpr: Any) -> int:
+    """Operations, where all loops are copies of their bodies."""
+    return sum((1 + sum(map(_unrolled, _inner(eqn))))
+               * (eqn.params["length"] if eqn.primitive.name == "scan" else 1) for eqn in jaxpr.eqns)
 
 
 def _equations(jaxpr: Any, line: str = "") -> Iterable[tuple[Any, str]]:

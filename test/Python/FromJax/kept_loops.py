@@ -3,6 +3,8 @@ random bits to the bit. What they send is counted by steps.
 """
 from __future__ import annotations
 
+import re
+import warnings
 from typing import Any
 
 import jax
@@ -92,6 +94,30 @@ def check_sums() -> None:
         print(f"accumulated on {ranks} ranks: {sent}")
 
 
+def nested(w: Any, batches: Any) -> Any:
+    """Gradients of layers in a loop, summed over batches in a loop around it."""
+    def add(total: Any, x: Any) -> Any:
+        return jax.tree.map(jnp.add, total, gradient(w, x)), None
+    return lax.scan(add, (jnp.float32(0), jax.tree.map(jnp.zeros_like, w)), batches)[0]
+
+
+def check_nested() -> None:
+    """The inner loop is unrolled, which is told; not where the outer one is a loop of Python's."""
+    w = jax.tree.map(lambda a: a[:60], LAYERS)
+    batches = RANDOM.standard_normal((16, 6, 8)).astype(np.float32)
+
+    def written(w: Any, batches: Any) -> Any:
+        return jax.tree.map(lambda *parts: sum(parts), *(gradient(w, x) for x in batches[:4]))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for function in nested, written:
+            model = tp.export_jax(function, (w, batches), parameters=("w",))
+            print(f"{function.__name__}: {model.mlir.count('scf.for')} loops")
+    text = re.sub(r"^.*kept_loops.py:\d+: |\d,\d+", "N", str(told[0].message))
+    print(f"{len(told)} warning: {text}")
+    assert told[0].filename == __file__, told[0]
+
+
 def check(function: Any, *args: Any, parameters: tuple[str, ...] = ()) -> None:
     """Exports, and compares with JAX."""
     model = tp.export_jax(function, args, parameters=parameters)
@@ -112,3 +138,4 @@ check_shards(gradient, LAYERS, X)
 check(counted, X)
 check(unsigned, X, np.array([7, 9], np.uint32))
 check_sums()
+check_nested()
