@@ -11,6 +11,8 @@ from .errors import RunError
 
 Array = Any  # numpy's, torch's, jax's, or whatever has __dlpack__
 Bits = np.ndarray[Any, Any]
+# Floats that have every number of a narrower one.
+_WIDER = {"bf16": ("f32", "f64"), "f16": ("f32", "f64"), "f32": ("f64",)}
 
 
 def kind_of(value: Array) -> str:
@@ -25,6 +27,15 @@ def kind_of(value: Array) -> str:
     if hasattr(value, "__dlpack__"):
         return "dlpack"
     return "python"
+
+
+def type_of(value: Array) -> str:
+    """MLIR's name of an array's elements, where it is of numpy, torch or jax; else empty. Reads
+    nothing."""
+    kind = kind_of(value)
+    if kind == "torch":
+        return name_of_torch(value.dtype)
+    return name_of_numpy(np.dtype(value.dtype)) if kind in ("numpy", "jax") else ""
 
 
 def describe(shape: tuple[int, ...], dtype: str) -> str:
@@ -173,6 +184,21 @@ def round_bits(bits: Bits, dtype: DType, where: str) -> Bits:
         advice = ": compile with weight_storage='bf16'" if dtype.name == "f16" else ""
         raise RunError(f"{where}: {wide[large][0]:g} is too large for {dtype.name}{advice}")
     return narrow
+
+
+def is_exact(dtype: DType, wide: DType) -> bool:
+    """Whether every number of the first float is one of the second, a wider one."""
+    return dtype.name in _WIDER and wide.name in _WIDER[dtype.name]
+
+
+def widen_bits(bits: Bits, dtype: DType, wide: DType) -> Bits:
+    """The bits of the same numbers in a wider float, where `is_exact`."""
+    if dtype.name == "bf16":
+        numbers = (bits.astype(np.uint32) << 16).view(np.float32)
+    else:
+        assert dtype.numpy is not None
+        numbers = bits.view(dtype.numpy)
+    return numbers.astype(wide.numpy).view(wide.bits)
 
 
 def from_bits(bits: Bits, dtype: DType, kind: str) -> Array:

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 import numpy as np
 
-from .arrays import Bits, bits_of, describe, kind_of, round_bits, to_bits
+from .arrays import Bits, bits_of, describe, is_exact, round_bits, to_bits, type_of, widen_bits
 from .artifact import Port, by_name
-from .dtypes import DType
+from .dtypes import DTYPES, DType
 from .errors import RunError, listed, near, plural
 from .safetensors import SafeTensors, Stored
 from .trees import is_tree, leaves
@@ -115,7 +115,13 @@ def _candidates(port: Port, keys: tuple[str, ...]) -> Iterator[str]:
         yield f"{port.kind}:{port.name}"
 
 
-Found = Union[Bits, Stored]
+class _Given(NamedTuple):
+    """An array of the caller, as its bits."""
+    bits: Bits
+    dtype: DType
+
+
+Found = Union[_Given, Stored]
 
 
 class _OtherTypeError(RunError):
@@ -124,19 +130,24 @@ class _OtherTypeError(RunError):
 
 def _checked(value: Any, shape: tuple[int, ...], port: Port, where: str,
              source: Mapping[str, Any]) -> Found:
-    """The bits of a weight, or what they are stored in, with this shape and elements of the port.
-    Of one that is rounded when it is loaded they may be those of the model."""
+    """A weight with this shape, whose elements become those of the port without a loss: but for the
+    rounding of one that is rounded when it is loaded."""
     if isinstance(value, Stored):
-        if value.dtype in (port.dtype, port.rounded_from) and value.shape == shape:
+        if _is_taken(value.dtype, port) and value.shape == shape:
             return value
         text = (f"{where}: expected {describe(shape, _wanted(port).name)}, got "
                 f"{describe(value.shape, value.dtype.name)}")
         if value.shape == shape:
             raise _OtherTypeError(f"{text}: {_type_advice(value.dtype, _wanted(port), source)}")
         raise RunError(f"{text}: these are the weights of another model")
-    is_narrow = (port.rounded_from is not None and kind_of(value) != "python"
-                 and bits_of(value, where)[1] == port.dtype.name)
-    return to_bits(value, shape, port.dtype if is_narrow else _wanted(port), where)
+    dtype = DTYPES.get(type_of(value))
+    if dtype is None or not _is_taken(dtype, port):
+        dtype = _wanted(port)
+    return _Given(to_bits(value, shape, dtype, where), dtype)
+
+
+def _is_taken(dtype: DType, port: Port) -> bool:
+    return dtype in (port.dtype, _wanted(port)) or is_exact(dtype, _wanted(port))
 
 
 def _type_advice(got: DType, wanted: DType, source: Mapping[str, Any]) -> str:
@@ -159,21 +170,25 @@ def _wanted(port: Port) -> DType:
     return port.rounded_from or port.dtype
 
 
-def _bits(found: Found) -> Bits:
-    return found.bits if isinstance(found, Stored) else found
-
-
 def _as_stored(found: Found, port: Port) -> Bits:
     """The bits as the ranks have them."""
-    bits = _bits(found)
-    is_wide = port.rounded_from is not None and bits.itemsize == port.rounded_from.size
-    return round_bits(bits, port.dtype, f"weight '{port.name}'") if is_wide else bits
+    if found.dtype == port.dtype:
+        return found.bits
+    wide = _widened(found, _wanted(port))
+    return wide if port.rounded_from is None else (
+        round_bits(wide, port.dtype, f"weight '{port.name}'"))
 
 
-def _is_equal(a: Found, b: Found) -> bool:
+def _widened(found: Found, wanted: DType) -> Bits:
+    return (widen_bits(found.bits, found.dtype, wanted) if is_exact(found.dtype, wanted) else
+            found.bits)
+
+
+def _is_equal(a: Found, b: Found, wanted: DType) -> bool:
     if isinstance(a, Stored) and isinstance(b, Stored) and a.is_same(b):
         return True
-    first, second = _bits(a), _bits(b)
+    first, second = ((a.bits, b.bits) if a.dtype == b.dtype else
+                     (_widened(a, wanted), _widened(b, wanted)))
     is_same = first.ctypes.data == second.ctypes.data and first.strides == second.strides
     return is_same or np.array_equal(first, second)
 
@@ -242,7 +257,7 @@ class Finder:
                 value = _checked(source[key], shape, port, f"weight '{key}'", source)
                 if found is None:
                     found, first = value, key
-                elif not _is_equal(found, value):
+                elif not _is_equal(found, value, _wanted(port)):
                     names = (f"'{key}' is in two sources, with different values" if first == key else
                              f"'{first}' and '{key}' stand for one argument, '{port.name}', but "
                              "have different values")

@@ -108,7 +108,7 @@ def safetensors(name: str, header: bytes, data: bytes = b"") -> str:
 def save(name: str, arrays: dict[str, Any]) -> str:
     """A .safetensors file."""
     header, data = {}, b""
-    kinds = {"f2": "F16", "f4": "F32", "i4": "I32"}
+    kinds = {"f4": "F32", "f8": "F64", "i4": "I32"}
     for key, array in arrays.items():
         begin, data = len(data), data + array.tobytes()
         header[key] = {"dtype": kinds[array.dtype.str[1:]], "shape": list(array.shape),
