@@ -11,7 +11,7 @@ import re
 import subprocess
 
 import tp
-from tp.__main__ import _parser
+from tp.shell.options import parser as parser_of
 from tp.compile_options import ANSWERS, FLAGS, VALUES
 from tp.tools import find_tool
 
@@ -41,7 +41,7 @@ def main() -> None:
     lacking = (set(FLAGS) | set(VALUES)) - tool
     assert not lacking, f"tp-compile lacks {sorted(lacking)}"
 
-    commands = next(action for action in _parser()._actions
+    commands = next(action for action in parser_of("")._actions
                     if isinstance(action, argparse._SubParsersAction)).choices
     command = set(options_of(commands["compile"])) - COMMAND_ALONE
     assert command == python, f"only one of both has {sorted(command ^ python)}"
