@@ -16,6 +16,7 @@ from .program import load
 from .shell.options import given, parser
 from .shell.run import run
 
+
 def _export(options: argparse.Namespace) -> None:
     try:
         from .export import export

@@ -42,12 +42,14 @@ class PlanText:
 
 
 def check_mesh(mesh: object) -> Mesh | None:
-    """The mesh as a dict from axes to sizes; takes a dict, a number of ranks (axis `tp`), or
-    `tp=4,dp=2`. Raises CompileError."""
+    """The mesh as a dict from axes to sizes; takes a dict, a number of ranks (axis `tp`), `tp=4,dp=2`
+    or the number as a text. Raises CompileError."""
     if mesh is None:
         return None
     if isinstance(mesh, bool):
         raise CompileError(f"mesh: expected {{'tp': 4}} or a number of ranks, got {mesh}")
+    if isinstance(mesh, str) and mesh.strip().isdecimal():
+        mesh = int(mesh)
     if isinstance(mesh, int):
         mesh = {"tp": mesh}
     if isinstance(mesh, str):
@@ -55,7 +57,7 @@ def check_mesh(mesh: object) -> Mesh | None:
         try:
             mesh = {name.strip(): int(size) for name, _, size in pairs}
         except ValueError:
-            raise CompileError(f"mesh: expected 'tp=4' or 'dp=2,tp=4', got {mesh!r}") from None
+            raise CompileError(f"mesh: expected 'tp=4', 'dp=2,tp=4' or a number of ranks, got {mesh!r}") from None
     if hasattr(mesh, "mesh_dim_names"):
         device_mesh: Any = mesh  # torch's
         if not device_mesh.mesh_dim_names:

@@ -13,7 +13,7 @@ def _add_compile_options(parser: argparse.ArgumentParser) -> None:
     """The options of tp.compile that can be given from a shell."""
     parser.add_argument("--plan", help="auto, transformer, hf (the model's own), hf:FOLDER or a plan "
                                        "file")
-    parser.add_argument("--mesh", help="tp=4, or dp=2,tp=4")
+    parser.add_argument("--mesh", help="tp=4, or dp=2,tp=4; 4 is tp=4")
     parser.add_argument("--target", help="cpu, the default, or cuda")
     parser.add_argument("--chips", help="of target cuda: sm_90,...")
     parser.add_argument("--link", action="append", metavar="LIBRARY",
