@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import sys
 import warnings
@@ -10,61 +9,18 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from .compiler import compile
-from .errors import Error, RunError, near
-from .generation.text import generate
+from .errors import Error, RunError
 from .program import load
+from .shell.export import export
+from .shell.generate import generate
 from .shell.options import given, parser
 from .shell.run import run
-
-
-def _export(options: argparse.Namespace) -> None:
-    try:
-        from .export import export
-    except ImportError as error:
-        raise RunError(f"export needs torch and torch-mlir: {error}: install tp's wheel with "
-                       "the extra 'torch'") from error
-    name, _, function = options.factory.partition(":")
-    if not function:
-        raise RunError(f"export: expected PACKAGE.MODULE:FUNCTION, got '{options.factory}'")
-    sys.path.insert(0, os.getcwd())
-    try:
-        module = importlib.import_module(name)
-    except ImportError as error:
-        raise RunError(f"export: cannot import {name}: {error}") from error
-    if not hasattr(module, function):
-        raise RunError(f"export: {name} has no '{function}'{near(function, dir(module))}")
-    made = getattr(module, function)()
-    if not isinstance(made, tuple) or len(made) not in (2, 3):
-        raise RunError(f"export: {options.factory} has to return (module, inputs) or (module, "
-                       f"inputs, named inputs), got {type(made).__name__}")
-    if callable(made[0]) and not hasattr(made[0], "state_dict"):
-        raise RunError(f"export: {options.factory} returns a function, expected a PyTorch module: "
-                       "export a function of JAX in Python, tp.export_jax(function, args).save("
-                       "folder)")
-    model = export(*made)
-    model.save(options.output)
-    print(f"{options.output}: {model!r}")
 
 
 def _compile(options: argparse.Namespace) -> None:
     program = compile(options.model, **given(options))
     program.save(options.output)
     print(f"{options.output}: {program!r}")
-
-
-def _generate(options: argparse.Namespace) -> None:
-    several = len(options.prompt) > 1
-    pieces = generate(options.model, options.prompt if several else options.prompt[0],
-                      max_new_tokens=options.max_new_tokens, temperature=options.temperature,
-                      top_k=options.top_k, top_p=options.top_p, seed=options.seed,
-                      launch=options.launch, **given(options))
-    if several:
-        for number, (prompt, text) in enumerate(zip(options.prompt, pieces), 1):
-            print(f"{number}: {prompt}\n{text}")
-        return
-    for piece in pieces:
-        print(piece, end="", flush=True)
-    print()
 
 
 def _report(options: argparse.Namespace) -> None:
@@ -84,7 +40,7 @@ def _report(options: argparse.Namespace) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; the exit status."""
     options = parser(__doc__).parse_args(arguments)
-    commands = {"export": _export, "compile": _compile, "run": run, "generate": _generate,
+    commands = {"export": export, "compile": _compile, "run": run, "generate": generate,
                 "report": _report}
     show = warnings.showwarning
 

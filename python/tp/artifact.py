@@ -241,6 +241,14 @@ def read(path: str | os.PathLike[str], descriptor: int | None = None) -> Artifac
                        "tp: compile the model again", code=3) from error
 
 
+def is_artifact(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as an artifact does."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
 def _checked_head(file: OpenFile) -> bytes:
     """The header and the table of sections of a file that has the size and the version that it
     states. Raises RunError."""

@@ -176,6 +176,13 @@ def _model(model: Any) -> tuple[str, str | None, Any]:
     if os.path.isdir(path):
         text = os.path.join(path, "model.mlir")
         if not os.path.exists(text):
+            if os.path.exists(os.path.join(path, "config.json")):
+                raise CompileError(
+                    f"{path}: expected a folder with model.mlir, got a checkpoint of transformers: "
+                    f"its text is python -m tp generate {path} PROMPT, in Python tp.generate; write "
+                    f"python -m tp export {path} --decode=LENGTH -o FOLDER, in Python "
+                    "tp.generation.decode_step(module, length), for a decode step, and "
+                    "tp.export(module, (inputs,)) for another model of it")
             raise CompileError(f"{path}: expected a folder with model.mlir, as Model.save writes it")
         for name in ("model.safetensors.index.json", "weights.safetensors", "model.safetensors"):
             if os.path.exists(os.path.join(path, name)):
@@ -183,9 +190,8 @@ def _model(model: Any) -> tuple[str, str | None, Any]:
         return text, None, None
     if not os.path.exists(path):
         raise CompileError(f"{path}: no such file or folder")
-    with open(path, "rb") as file:
-        if file.read(8) == b"TPARTIF\0":
-            raise CompileError(f"{path}: the file is compiled already: write tp.load(path)")
+    if artifacts.is_artifact(path):
+        raise CompileError(f"{path}: the file is compiled already: write tp.load(path)")
     return path, None, None
 
 

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ..compile_options import ARGUMENTS, option_flags
 from ..compiler import compile
-from ..errors import ExportError, RunError
-from ..export import require
+from ..errors import RunError
+from ..program import load
 from . import decode_step, positions_of, sample, sample_batch
+from .model_files import read_model, read_words, stop_tokens
 from .prefill import default_lengths
 from .open_text import only_text
 from .prompts import is_batch, number_from, prompt_tokens, prompts_tokens
 from .sampling import Sampler, require_sampler
-from .steps import Steps
+from .steps import Steps, cache_ports
 
 if TYPE_CHECKING:
     from ..program import Program
+    from ..weights import Weights
 
 # The most tokens of a text, where its caller says nothing of them.
 _MOST_TOKENS = 256
@@ -75,7 +77,7 @@ def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int |
     """
     def texts() -> Iterator[Any]:
         sampler = Sampler(temperature, top_k, top_p, seed)
-        module, words = _read(model, tokenizer)
+        module, words = read_model(model, tokenizer)
         rows = prompts_tokens(words, prompt) if batched else [prompt_tokens(words, prompt)]
         longest = max(len(tokens) for tokens in rows)
         count = _count_that_fits(max_new_tokens, longest, positions_of(module))
@@ -125,13 +127,34 @@ class TextModel:
                  **options: Any) -> None:
         # What is wrong is said before the export, which takes longer.
         option_flags({name: value for name, value in options.items() if name not in ARGUMENTS})
-        module, self.tokenizer = _read(model, tokenizer)
-        self.stop = _stop_tokens(module, self.tokenizer)
+        module, self.tokenizer = read_model(model, tokenizer)
+        self.stop = stop_tokens(module, self.tokenizer)
         exported = decode_step(module, length=length, prefill=prefill, padded=batch is not None,
                                batch=1 if batch is None else batch)
         if plan is None and mesh is not None:
             plan = "hf" if exported.own_plan else "auto"
         self.program: Program = compile(exported, plan=plan, mesh=mesh, **options)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], weights: Weights, tokenizer: Any = None,
+             **options: Any) -> TextModel:
+        """The model of an artifact that was compiled from a decode step. Needs no torch.
+
+        Args:
+            path: the artifact.
+            weights: as tp.load takes them. Where they are a folder that `python -m tp export
+                --decode` wrote, it has the tokenizer and the tokens that end a text.
+            tokenizer: of transformers, in place of the folder's.
+            options: of tp.load.
+
+        Raises:
+            RunError: as tp.load, or the program is no decode step.
+        """
+        made = cls.__new__(cls)
+        made.tokenizer, made.stop = read_words(weights, tokenizer)
+        made.program = load(path, weights, **options)
+        cache_ports(made.program)  # of a decode step alone
+        return made
 
     def stream(self, prompt: Any, max_new_tokens: int | None = None,
                sampler: Sampler | None = None) -> Iterator[str]:
@@ -250,44 +273,3 @@ def _count_that_fits(max_new_tokens: int | None, prompt: int, positions: int | N
                        f"{prompt + count}, the model has {positions} positions: "
                        + (f"write max_new_tokens={room}" if room > 0 else "shorten the prompt"))
     return count
-
-
-def _read(model: Any, tokenizer: Any) -> tuple[Any, Any]:
-    """The module in f32, on the CPU, and its tokenizer, which is None where there is none."""
-    require("torch", "torch_mlir", "transformers")
-    import torch
-    import transformers
-    if not isinstance(model, (str, os.PathLike)):
-        return model, tokenizer
-    path = os.path.abspath(model)
-    if not os.path.exists(path):
-        raise ExportError(f"no file or folder {os.fspath(model)!r}: expected a folder or a .gguf "
-                          "file of a language model")
-    folder, name = os.path.split(path) if os.path.isfile(path) else (path, None)
-    source = {} if name is None else {"gguf_file": name}
-    if name is None and not os.path.exists(os.path.join(folder, "config.json")):
-        raise ExportError(f"{os.fspath(model)}: no config.json: expected a folder that transformers "
-                          "wrote, or a .gguf file")
-    try:
-        if tokenizer is None and (name is not None or _has_tokenizer(folder)):
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **source)
-        module = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32,
-                                                                   **source)
-    except (OSError, ValueError, ImportError, KeyError) as error:
-        raise ExportError(f"{os.fspath(model)}: transformers cannot read it: {error}") from error
-    return module.eval(), tokenizer
-
-
-def _has_tokenizer(folder: str) -> bool:
-    """Whether a folder has files of a tokenizer. transformers makes one of no words without them."""
-    names = ("tokenizer", "vocab", "merges", "spiece", "sentencepiece", "special_tokens", "bpe.")
-    return any(name.startswith(names) or name.endswith((".model", ".tiktoken", ".spm"))
-               for name in os.listdir(folder))
-
-
-def _stop_tokens(module: Any, tokenizer: Any) -> list[int]:
-    """What the model's generation settings and the tokenizer name as the end."""
-    settings = getattr(module, "generation_config", None)
-    ends = [getattr(settings, "eos_token_id", None), getattr(tokenizer, "eos_token_id", None)]
-    return sorted({int(token) for end in ends if end is not None
-                   for token in (end if isinstance(end, (list, tuple)) else [end])})

@@ -42,7 +42,16 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     export = commands.add_parser("export", help="writes a PyTorch module as a folder of a model",
                                  epilog="Functions of JAX are exported in Python: tp.export_jax"
                                         "(function, args).save(folder).")
-    export.add_argument("factory", help="PACKAGE.MODULE:FUNCTION, which returns (module, inputs)")
+    export.add_argument("source", metavar="MODEL",
+                        help="PACKAGE.MODULE:FUNCTION, which returns (module, inputs); with --decode "
+                             "a folder or a .gguf file of a language model of transformers")
+    export.add_argument("--decode", type=int, metavar="LENGTH",
+                        help="the decode step, with a cache of so many tokens of prompt and text")
+    export.add_argument("--prefill", metavar="N,...",
+                        help="of the decode step: parts of the prompt that are read at once, 8,32 "
+                             "and so on up to LENGTH; '' reads token by token")
+    export.add_argument("--batch", type=int, metavar="N",
+                        help="of the decode step: the most prompts that are read together")
     export.add_argument("-o", dest="output", required=True, metavar="FOLDER",
                         help="where the model is written")
 
@@ -75,9 +84,12 @@ def parser(description: str | None) -> argparse.ArgumentParser:
 
     write = commands.add_parser("generate", help="writes the text that follows a prompt, or each of "
                                                  "several")
-    write.add_argument("model", help="a folder or a .gguf file of a language model of transformers")
+    write.add_argument("model", help="a folder or a .gguf file of a language model of transformers, or an "
+                            "artifact of its decode step")
     write.add_argument("prompt", nargs="+",
                        help="several are a batch: each text has a line with its prompt before it")
+    write.add_argument("--weights", metavar="FOLDER",
+                       help="of an artifact: the folder that export --decode wrote")
     write.add_argument("--max-new-tokens", type=int, metavar="N",
                        help="the most tokens of a text: 256, or what the model has positions for")
     write.add_argument("--temperature", type=float, default=0.0, metavar="T",
