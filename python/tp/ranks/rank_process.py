@@ -8,7 +8,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from ..artifact import Artifact, read
-from ..errors import Error
+from ..errors import Error, RunError
+from .address_space import check_address_space
 from .exchange import Exchange
 from .group import native, open_program
 
@@ -18,6 +19,7 @@ class RankProcess:
 
     def __init__(self, artifact: Artifact, rank: int, timeout: float, transport: int,
                  exchange: int) -> None:
+        check_address_space(artifact, 1)
         self._artifact = artifact
         self._first = rank == 0
         self._exchange = Exchange(artifact, exchange)
@@ -73,7 +75,7 @@ def main() -> None:
     except failure as error:
         parent.send(error.args)
     except Error as error:
-        parent.send((3, str(error)))
+        parent.send((error.code if isinstance(error, RunError) else 3, str(error)))
     except Exception as error:
         # The parent has ended or closed the program, or says what is wrong here.
         if process is None or not isinstance(error, (EOFError, OSError)):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import Bits
 from ..artifact import Artifact, Port
+from .address_space import check_address_space
 from .group import Group, empty, native, open_program, raises_run_error
 
 
@@ -17,6 +18,7 @@ class ThreadGroup(Group):
     @raises_run_error
     def __init__(self, artifact: Artifact, timeout: float) -> None:
         super().__init__(artifact)
+        check_address_space(artifact, artifact.size)
         runtime = native()
         program = open_program(artifact)
         self._program: Any = program

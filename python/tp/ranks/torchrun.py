@@ -11,6 +11,7 @@ from typing import Any
 from ..arrays import Bits
 from ..artifact import Artifact, Port
 from ..errors import Code, RunError, listed
+from .address_space import check_address_space
 from .connections import Connections
 from .exchange import Exchange, whole_results
 from .group import Group, native, open_program, raises_run_error
@@ -94,6 +95,7 @@ class TorchrunGroup(Group):
                     self._transport = runtime.Transport.attach(program, descriptors[0])
                     self._exchange = Exchange(artifact, descriptors[1], more)
                     self._records = Records(artifact, self._number, self._exchange.more)
+                check_address_space(artifact, 1)
                 self._rank = runtime.Rank(program, self._transport, self._number, timeout)
             except BaseException as error:
                 if self._transport is not None:
