@@ -26,9 +26,9 @@ using namespace tp;
 
 static std::optional<int64_t> bytesOf(StringRef text) {
   static const std::pair<StringRef, double> units[] = {
-      {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
-      {"TiB", 0x1p40}, {"KB", 1e3},     {"MB", 1e6},
-      {"GB", 1e9},     {"TB", 1e12},    {"B", 1}};
+      {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
+      {"KB", 1e3},     {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+      {"TB", 1e12},    {"B", 1}};
   text = text.trim();
   double unit = 1;
   for (auto [suffix, bytes] : units)

@@ -115,7 +115,12 @@ Status ArtifactFile::readTable() {
   auto version = readInteger<uint32_t>(bytes.data() + 8);
   if (version != artifactVersion)
     return unsupported("artifact version " + std::to_string(version) +
-                       ", expected " + std::to_string(artifactVersion));
+                       ", expected " + std::to_string(artifactVersion) +
+                       (version > artifactVersion
+                            ? ": a newer tp wrote it: install that one, or "
+                              "compile the model again with this one"
+                            : ": an older tp wrote it: compile the model "
+                              "again"));
   auto count = readInteger<uint32_t>(bytes.data() + 12);
   auto size = readInteger<uint64_t>(bytes.data() + 16);
   if (size != bytes.size())

@@ -1,6 +1,8 @@
 """Weights of a narrower float than the program's: every number is taken as it is."""
 from __future__ import annotations
 
+import subprocess
+
 import numpy as np
 import torch
 from safetensors.torch import save_file
@@ -35,7 +37,11 @@ for name, dtype in (("bf16", torch.bfloat16), ("f16", torch.float16)):
         for source in sources:
             with tp.load(path, source) as program:
                 np.testing.assert_array_equal(program(given).numpy(), expected.numpy())
-        print(f"{name} for {path}: {len(sources)} sources")
+        np.save("x.npy", given.numpy())
+        subprocess.run(["tp-run", path, "--input=@x.npy", f"--weights={name}.safetensors",
+                        "--output=@y.npy"], check=True, stdout=subprocess.DEVNULL)
+        np.testing.assert_array_equal(np.load("y.npy"), expected.numpy())
+        print(f"{name} for {path}: {len(sources)} sources, and tp-run", flush=True)
 
 other = {**narrow, "0.bias": narrow["0.bias"] + 1}
 for weights in ([narrow, {key: value.float() for key, value in other.items()}],
@@ -44,4 +50,7 @@ for weights in ([narrow, {key: value.float() for key, value in other.items()}],
     try:
         tp.load("wide.tp", weights)
     except tp.RunError as error:
-        print(error)
+        print(error, flush=True)
+save_file({key: value.double() for key, value in narrow.items()}, "double.safetensors")
+subprocess.run(["tp-run", "wide.tp", "--input=3x8xf32=0.5", "--weights=double.safetensors"],
+               check=False)

@@ -113,7 +113,8 @@ TEST_F(ArtifactFileTest, ContradictionsInTheTable) {
     return open(file);
   };
   // Entries start at byte 24 and have 40 bytes: name 16, offset, size, sum.
-  expectError(damaged(8, uint32_t(2)), "artifact version 2, expected 1");
+  expectError(damaged(8, uint32_t(2)),
+              "artifact version 2, expected 1: a newer tp wrote it");
   expectError(damaged(12, uint32_t(1000)), "no room for a table");
   expectError(damaged(12, uint32_t(-1)), "no room for a table");
   expectError(damaged(24, uint64_t(0)), "has no name");

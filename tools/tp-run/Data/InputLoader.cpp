@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "InputLoader.h"
-#include "RoundedWeights.h"
+#include "ConvertedWeights.h"
 #include "SavedState.h"
 #include "WeightKeys.h"
 #include "tp/Runtime/SafeTensors.h"
@@ -18,19 +18,31 @@ using namespace tp::runtime;
 
 namespace {
 
+/// Whether a file has a weight in another float than its buffer.
+bool isConverted(DataType array, DataType buffer) {
+  return array != buffer && isFloat(array) && isFloat(buffer);
+}
+
 /// Of the argument `port`, or of a part of it, an array of `shape` is expected.
 Status checkType(const Port &port, const std::vector<int64_t> &shape,
                  const Array &array, const std::string &place) {
   bool sameType =
       array.dtype == port.dtype || array.dtype == port.roundedFrom ||
-      (port.dtype == DataType::Index && array.dtype == DataType::I64);
+      (port.dtype == DataType::Index && array.dtype == DataType::I64) ||
+      (port.isWeight() &&
+       widensExactly(array.dtype, port.roundedFrom.value_or(port.dtype)));
   if (sameType && array.shape == shape)
     return {};
   std::string expected = describeType(port.dtype, shape);
   if (port.roundedFrom)
     expected += std::string(" or ") + spelling(*port.roundedFrom);
   return invalidArgument(place + ": expected " + expected + " for '" +
-                         port.name + "', got " + describeType(array));
+                         port.name + "', got " + describeType(array) +
+                         (port.isWeight() && array.shape == shape
+                              ? ": the program has another element type "
+                                "there: export the model with these weights "
+                                "again"
+                              : ""));
 }
 
 /// Code may rely on a byte of an i1 being 0 or 1.
@@ -74,8 +86,8 @@ Status readJoined(const WeightFiles &files, WeightKeys &names, const Port &port,
                                    segment.shape, part);
         !status.ok())
       return status;
-    if (part.dtype == port.roundedFrom)
-      if (Status status = roundArray(part, port.dtype); !status.ok())
+    if (isConverted(part.dtype, port.dtype))
+      if (Status status = convertArray(part, port.dtype); !status.ok())
         return status.within("weight '" + port.name + "'");
     int64_t start = 0;
     for (size_t d = 0; d < segment.offset.size(); ++d)
@@ -299,8 +311,8 @@ Status InputLoader::fillPart(int64_t index, const RankSlice &slice,
     scatter(slice, nullptr, std::vector<int64_t>(slice.shape.size()), buffer);
   else if (!arrays[index])
     fillRandom(slice, index, *randomSeed, buffer);
-  else if (byteSize(arrays[index]->dtype) != byteSize(slice.dtype))
-    return scatterRounded(slice, *arrays[index], buffer);
+  else if (isConverted(arrays[index]->dtype, slice.dtype))
+    return scatterConverted(slice, *arrays[index], buffer);
   else
     scatter(slice, arrays[index]->data, arrays[index]->strides, buffer);
   return {};
