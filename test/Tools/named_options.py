@@ -39,6 +39,9 @@ def main() -> int:
     # Those that tp-run does not show.
     known.update(re.findall(r'(?:\{|name == )"([a-z-]+)"', (
         SOURCES / "tools/tp-run/Options.cpp").read_text(encoding="utf-8")))
+    # Those of commands of the package are in other files than their code.
+    for path in (SOURCES / "python/tp/shell").glob("*.py"):
+        known.update(declared(path))
     passes = options_of_passes()
     every = {option for options in passes.values() for option in options}
     count = wrong = 0
