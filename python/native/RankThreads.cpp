@@ -18,11 +18,20 @@ static const auto setOpenMpThreads =
     reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
 
 RankThreads::RankThreads(size_t size) : results(size) {
-  for (size_t rank = 0; rank < size; ++rank)
-    threads.emplace_back([this, rank] { run(rank); });
+  try {
+    for (size_t rank = 0; rank < size; ++rank)
+      threads.emplace_back([this, rank] { run(rank); });
+  } catch (const std::system_error &error) {
+    close();
+    throw Failure(TP_SYSTEM, "cannot start a thread for rank " +
+                                 std::to_string(threads.size()) + ": " +
+                                 error.what());
+  }
 }
 
-RankThreads::~RankThreads() {
+RankThreads::~RankThreads() { close(); }
+
+void RankThreads::close() {
   {
     std::lock_guard<std::mutex> lock(mutex);
     closing = true;

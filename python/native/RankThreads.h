@@ -24,6 +24,7 @@ class RankThreads {
 public:
   using Task = std::function<Failure(size_t rank)>;
 
+  /// Throws a Failure if the system has no room for a thread.
   explicit RankThreads(size_t size);
   ~RankThreads();
 
@@ -35,6 +36,8 @@ public:
 
 private:
   void run(size_t rank);
+  /// Ends the threads.
+  void close();
 
   std::mutex mutex;
   std::condition_variable started, ended;

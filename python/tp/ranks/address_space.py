@@ -19,8 +19,8 @@ _STACK = 8 * _MEBIBYTE
 
 
 def check_address_space(artifact: Artifact, threads: int) -> None:
-    """Raises RunError where so many ranks have no room in this process. Threads that cannot start
-    end the process, and OpenBLAS tries forever to get a buffer that it is refused."""
+    """Raises RunError where so many ranks have no room in this process. OpenBLAS would try forever
+    to get a buffer that it is refused."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return
