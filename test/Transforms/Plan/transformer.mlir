@@ -13,6 +13,8 @@
 // RUN: sed 's/m.a.weight/m.a/; s/m.b.weight/m.b/; s/loc("m.[ab]"/loc("m"/' %t/model.mlir > %t/leaves.mlir
 // RUN: tp-compile %t/leaves.mlir '--plan=transformer{sequence_parallel}' --mesh=tp=2 --verify -o %t/leaves.tp 2>&1 | FileCheck %s --check-prefix=LEAVES
 // RUN: tp-compile %t/leaves.mlir --plan=transformer --mesh=tp=2 --verify -o %t/leaves.tp 2>&1 | count 0
+// RUN: sed 's/n.weight/m.n/; s/loc("n"/loc("m"/' %t/model.mlir > %t/vector-of-block.mlir
+// RUN: tp-compile %t/vector-of-block.mlir '--plan=transformer{sequence_parallel, loss_parallel}' --mesh=tp=2 --write-plan=- | FileCheck %s --match-full-lines --check-prefix=BLOCK
 // RUN: tp-opt %t/model.mlir --tp-apply-plan='plan=%t/own.mlir report=-' -o /dev/null | FileCheck %s --check-prefix=BOUND
 // RUN: tp-compile %t/model.mlir --plan=transformer --mesh=tp=2 --explain=- | FileCheck %s --check-prefix=EXPLAINED
 // RUN: not tp-compile %t/model.mlir --plan=%t/scope.mlir --verify 2>&1 | FileCheck %s --check-prefix=SCOPE
@@ -39,6 +41,14 @@
 // SEQUENCE-NEXT:   tp.parallelize "n" with sequence_parallel {sequence_dim = 0}
 // SEQUENCE-NEXT:   tp.result 0 shard<1>
 // SEQUENCE-NEXT: }
+
+// A vector of a block is no norm with inputs and outputs of its own.
+// BLOCK:      tp.plan @transformer on #mesh["tp"] {
+// BLOCK-NEXT:   tp.parallelize "m.a" with colwise {input_layouts = [shard<0>]}
+// BLOCK-NEXT:   tp.parallelize "m.b" with rowwise {output_layouts = [shard<0>]}
+// BLOCK-NEXT:   tp.parallelize "c" with colwise {input_layouts = [shard<0>]}
+// BLOCK-NEXT:   tp.result 0 shard<1>
+// BLOCK-NEXT: }
 
 // What the user's own entries name is theirs.
 // OWN:      tp.plan @own on #mesh["tp"] {

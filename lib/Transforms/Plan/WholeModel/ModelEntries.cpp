@@ -242,9 +242,11 @@ void EntryWriter::addLinear(unsigned number) {
   }
 }
 
+/// Whether the module, or one in it, has a matrix.
 bool EntryWriter::hasLinear(StringRef module) const {
   return llvm::any_of(all, [&](const ParameterUse &use) {
-    return ownerOf(names.name(use.parameter.getArgNumber())).first == module;
+    return isInside(ownerOf(names.name(use.parameter.getArgNumber())).first,
+                    module);
   });
 }
 
