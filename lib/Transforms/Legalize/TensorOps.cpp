@@ -218,7 +218,18 @@ static LogicalResult writeStridedInsert(tensor::InsertSliceOp op,
           isHere = legalize::andCompare(nested, loc, isHere, kind, a, b);
         };
         SmallVector<Value> from;
+        llvm::SmallBitVector isWhole(index.size());
         for (auto [dim, at] : llvm::enumerate(index)) {
+          // A dimension that the slice has whole can be sharded.
+          if (isConstantIntValue(offsets[dim], 0) &&
+              op.getStaticStrides()[dim] == 1 &&
+              op.getStaticSizes()[dim] == op.getDestType().getDimSize(dim)) {
+            if (!dropped.test(dim)) {
+              isWhole.set(from.size());
+              from.push_back(at);
+            }
+            continue;
+          }
           Value offset =
               getValueOrCreateConstantIndexOp(nested, loc, offsets[dim]);
           Value stride = arith::ConstantIndexOp::create(
@@ -236,8 +247,9 @@ static LogicalResult writeStridedInsert(tensor::InsertSliceOp op,
         }
         if (!isHere)
           return tensor::ExtractOp::create(nested, loc, op.getSource(), from);
-        for (Value &place : from)
-          place = arith::SelectOp::create(nested, loc, isHere, place, zero);
+        for (auto [i, place] : llvm::enumerate(from))
+          if (!isWhole.test(i))
+            place = arith::SelectOp::create(nested, loc, isHere, place, zero);
         Value inside =
             tensor::ExtractOp::create(nested, loc, op.getSource(), from);
         return arith::SelectOp::create(nested, loc, isHere, inside,
