@@ -242,7 +242,8 @@ class Program:
         except Exception as error:
             self._shared.refuse(error)
             raise
-        kinds = {kind_of(value) for _, value in ports.values()}
+        # Those that the program does not read, too.
+        kinds = {kind_of(value) for value in (*inputs, *named.values())}
         kind = next((kind for kind in ("torch", "jax") if kind in kinds), "numpy")
         shared = self._shared
         with shared.lock:

@@ -99,8 +99,8 @@ class SafeTensors(Mapping[str, Stored]):
 
     def _read(self, file: OpenFile) -> None:
         path = file.path
-        head = file.read(0, 8).tobytes()
-        length = int.from_bytes(head, "little")
+        head = file.read(0, 9).tobytes()
+        length = int.from_bytes(head[:8], "little")
         self._check_kind(path, head)
         if file.size < 8 or length > min(file.size - 8, _MOST_HEADER_BYTES):
             raise RunError(f"{path}: no .safetensors file, or a cut one", code=3)
@@ -135,7 +135,9 @@ class SafeTensors(Mapping[str, Stored]):
 
     @staticmethod
     def _check_kind(path: str, head: bytes) -> None:
-        if head.startswith((b"PK\x03\x04", b"\x80\x02", b"\x80\x04", b"\x80\x05")):
+        # The length of a header may look like the first bytes of a pickle.
+        if head[8:9] != b"{" and head.startswith((b"PK\x03\x04", b"\x80\x02", b"\x80\x04",
+                                                 b"\x80\x05")):
             raise RunError(
                 f"{path}: expected .safetensors, got a file of torch.save: write "
                 "safetensors.torch.save_file(torch.load(path), 'weights.safetensors')", code=3)

@@ -218,16 +218,12 @@ static LogicalResult writeStridedInsert(tensor::InsertSliceOp op,
           isHere = legalize::andCompare(nested, loc, isHere, kind, a, b);
         };
         SmallVector<Value> from;
-        llvm::SmallBitVector isWhole(index.size());
         for (auto [dim, at] : llvm::enumerate(index)) {
           // A dimension that the slice has whole can be sharded.
-          if (isConstantIntValue(offsets[dim], 0) &&
+          if (!dropped.test(dim) && isConstantIntValue(offsets[dim], 0) &&
               op.getStaticStrides()[dim] == 1 &&
               op.getStaticSizes()[dim] == op.getDestType().getDimSize(dim)) {
-            if (!dropped.test(dim)) {
-              isWhole.set(from.size());
-              from.push_back(at);
-            }
+            from.push_back(at);
             continue;
           }
           Value offset =
@@ -245,10 +241,8 @@ static LogicalResult writeStridedInsert(tensor::InsertSliceOp op,
           if (!dropped.test(dim))
             from.push_back(place);
         }
-        if (!isHere)
-          return tensor::ExtractOp::create(nested, loc, op.getSource(), from);
-        for (auto [i, place] : llvm::enumerate(from))
-          if (!isWhole.test(i))
+        for (Value &place : from)
+          if (!llvm::is_contained(index, place))
             place = arith::SelectOp::create(nested, loc, isHere, place, zero);
         Value inside =
             tensor::ExtractOp::create(nested, loc, op.getSource(), from);
@@ -438,8 +432,7 @@ static LogicalResult write(Operation *op, OpBuilder &builder) {
         if (failed(checkStrides(op)))
           return failure();
         checkSlice(op, op.getDestType(), builder);
-        if (llvm::all_of(op.getStaticStrides(),
-                         [](int64_t stride) { return stride == 1; }))
+        if (op.hasUnitStride())
           return success();
         builder.setInsertionPoint(op);
         return writeIntoGroups(op, builder) ? success()

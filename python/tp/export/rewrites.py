@@ -33,7 +33,9 @@ def rewrite(graph: torch.fx.Graph, marks: Marks | None,
     if marks is not None:
         marks.detach(graph)
     for node in list(graph.nodes):
-        if node.target in IDENTITIES:
+        if _is_empty(node):
+            _leave_empty(graph, node)
+        elif node.target in IDENTITIES:
             _replace(node, node.args[0])
         elif node.target in _NO_OPS:
             graph.erase_node(node)
@@ -43,6 +45,23 @@ def rewrite(graph: torch.fx.Graph, marks: Marks | None,
         if value.numel() == 1 and node.users and not value.is_complex():
             _inline(graph, node, value)
     fold_uniform(graph)
+
+
+def _is_empty(node: torch.fx.Node) -> bool:
+    """Whether the node computes a tensor without elements."""
+    value = node.meta.get("val")
+    return (node.op == "call_function" and node.target is not aten.full.default
+            and isinstance(value, torch.Tensor) and value.numel() == 0)
+
+
+def _leave_empty(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    """Computes nothing where there is nothing, which torch-mlir cannot lower for all ops."""
+    value = node.meta["val"]
+    with graph.inserting_before(node):
+        full = graph.call_function(aten.full.default, (list(value.shape), 0),
+                                   {"dtype": value.dtype})
+    full.meta = dict(node.meta)
+    _replace(node, full)
 
 
 def _replace(node: torch.fx.Node, value: Any) -> None:

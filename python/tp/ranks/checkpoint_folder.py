@@ -70,12 +70,25 @@ def write(folder: str | os.PathLike[str], model: Sequence[Tensor], state: Sequen
             write_whole(os.path.join(folder, INDEX),
                         [json.dumps(index, indent=1, ensure_ascii=False).encode()], durable=True)
         except BaseException:
-            _remove(folder, [shard.name for shards in parts.values() for shard in shards])
+            # An interrupt may have come when the new index was in its place.
+            if not _may_be_named(folder, number):
+                _remove(folder, [shard.name for shards in parts.values() for shard in shards])
             raise
         # What an old checkpoint, or a process that was killed, has left.
         _remove(folder, [name for name in os.listdir(folder)
                          if (_OWN.fullmatch(name) and name not in written)
                          or _LEFT.fullmatch(name)])
+
+
+def _may_be_named(folder: str, number: str) -> bool:
+    """False if the folder has no index that names files of this number."""
+    try:
+        with open(os.path.join(folder, INDEX), encoding="utf-8") as file:
+            return f"-{number}-" in file.read()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
 
 
 @contextmanager

@@ -28,21 +28,14 @@ Status checkType(const Port &port, const std::vector<int64_t> &shape,
                  const Array &array, const std::string &place) {
   bool sameType =
       array.dtype == port.dtype || array.dtype == port.roundedFrom ||
-      (port.dtype == DataType::Index && array.dtype == DataType::I64) ||
-      (port.isWeight() &&
-       widensExactly(array.dtype, port.roundedFrom.value_or(port.dtype)));
+      (port.dtype == DataType::Index && array.dtype == DataType::I64);
   if (sameType && array.shape == shape)
     return {};
   std::string expected = describeType(port.dtype, shape);
   if (port.roundedFrom)
     expected += std::string(" or ") + spelling(*port.roundedFrom);
   return invalidArgument(place + ": expected " + expected + " for '" +
-                         port.name + "', got " + describeType(array) +
-                         (port.isWeight() && array.shape == shape
-                              ? ": the program has another element type "
-                                "there: export the model with these weights "
-                                "again"
-                              : ""));
+                         port.name + "', got " + describeType(array));
 }
 
 /// Code may rely on a byte of an i1 being 0 or 1.
@@ -72,7 +65,16 @@ Status readTensor(const WeightFiles &files, WeightKeys &names, const Port &port,
     return hint.empty() ? status
                         : Status(status.code(), status.message() + "; " + hint);
   }
-  return checkArray(port, shape, array, place);
+  bool isOtherType = array.dtype != port.dtype && array.shape == shape;
+  if (isOtherType &&
+      widensExactly(array.dtype, port.roundedFrom.value_or(port.dtype)))
+    return {};
+  Status status = checkArray(port, shape, array, place);
+  if (!status.ok() && isOtherType)
+    return {status.code(), status.message() +
+                               ": the program has another element type there: "
+                               "export the model with these weights again"};
+  return status;
 }
 
 Status readJoined(const WeightFiles &files, WeightKeys &names, const Port &port,
