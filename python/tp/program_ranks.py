@@ -1,6 +1,7 @@
 """The ranks of a program: started with the first step, loaded once, shared by its entries."""
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 import warnings
@@ -242,5 +243,8 @@ class ProgramRanks:
 
 
 def _close(group: Group, process: int) -> None:
-    if os.getpid() == process:  # a forked child has no ranks to end
+    if os.getpid() == process:
         group.close()
+    else:
+        # A forked child has no ranks to end. Freeing them would wait for threads that it has not.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))
