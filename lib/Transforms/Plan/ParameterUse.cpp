@@ -120,6 +120,10 @@ static void takeRounding(ParameterUse &use, Type inputElement) {
 /// an argument of the module.
 static void findBias(ParameterUse &use, func::FuncOp function,
                      StringRef module) {
+  // torch keeps what a weight is computed from in modules of the module.
+  if (module.consume_front("parametrizations."))
+    module = "";
+  module = module.take_front(module.find(".parametrizations."));
   auto biasOf = [&](Value value) -> BlockArgument {
     while (Operation *op = value.getDefiningOp()) {
       Value source = viewSource(op);

@@ -92,7 +92,8 @@ class Marks:
                     tensors.append(leaf)
                 else:
                     call.leaves.append(None)
-        if tensors:
+        # Inside of torch.vmap tensors have no batch, and marks no rule for one.
+        if tensors and torch._C._functorch.peek_interpreter_stack() is None:
             _export_tracepoint(*tensors, kind=kind, path=str(len(self._calls)))
         self._calls.append(call)
 

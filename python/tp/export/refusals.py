@@ -13,6 +13,7 @@ from torch.export.graph_signature import InputKind
 from ..errors import ExportError, is_foreign, source_line
 
 # Ops that keep Python's branches and loops as such.
+_DETERMINANT = re.compile(r"aten\._?(linalg_)?(s?log)?det\.")
 _CONTROL_FLOW = ("cond", "while_loop", "map_impl", "scan", "associative_scan", "switch")
 
 
@@ -37,8 +38,8 @@ def op_name(node: torch.fx.Node) -> str:
 
 
 def refuse_trace(program: ExportedProgram) -> None:
-    """Raises ExportError where the program has sizes that depend on data, or pools integers, which
-    torch-mlir crashes on."""
+    """Raises ExportError where the program has sizes that depend on data, or pools integers or has
+    determinants, which torch-mlir crashes on."""
     constants = {spec.arg.name for spec in program.graph_signature.input_specs
                  if spec.kind == InputKind.CONSTANT_TENSOR}
     for node in program.graph.nodes:
@@ -58,6 +59,9 @@ def refuse_trace(program: ExportedProgram) -> None:
             raise ExportError(
                 f"{in_module(path)}: {op} of {node.args[0].meta['val'].dtype} has no form in "
                 "linalg: write it on floats, x.double()", module=path, op=op)
+        if _DETERMINANT.match(op):
+            raise ExportError(f"{in_module(path)}: {op} has no form in linalg: write it by simpler "
+                              "ops", module=path, op=op)
         if torch.Tag.data_dependent_output in node.target.tags or _has_symbols(node):
             raise data_dependent(path, op, _line_of(node))
 

@@ -73,6 +73,29 @@ def check(name: str, regions: list[Context]) -> None:
             print(error)
 
 
+class Mapped(nn.Module):
+    """A module inside of torch.vmap, and one behind it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(8, 16), nn.Linear(16, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = self.down(torch.vmap(lambda row: torch.tanh(self.up(row)))(x))
+        return y
+
+
+def check_vmap() -> None:
+    """torch works afterwards, too."""
+    module, x = Mapped().eval(), torch.randn(2, 3, 8)
+    with tp.compile(tp.export(module, (x,)), plan={"up": "colwise", "down": "rowwise"},
+                    mesh={"tp": 2}) as program:
+        right = torch.allclose(program(x), module(x).detach(), atol=1e-5)
+        print(f"vmap: {'equal' if right else 'WRONG'}, {program.layouts['up.weight']}")
+    torch.randn(3)
+
+
 if __name__ == "__main__":
     for name, regions in REGIONS.items():
         check(name, regions)
+    check_vmap()

@@ -83,7 +83,7 @@
 // TWO: transformer:1:1: warning: style transformer leaves out sequence_parallel: the sequence of @decode has one row, and a plan is for all entries
 
 // A weight by itself has no inputs and outputs.
-// LEAVES: transformer:1:1: warning: style transformer leaves out sequence_parallel at 'm.a' and 1 other: a sequence is sharded at modules that have one matrix each, and these weights are parameters of a larger module or stacked over layers
+// LEAVES: transformer:1:1: warning: style transformer leaves the layout of the sequence to tp at 'm.a' and 1 other: sequence_parallel is for modules that have one matrix each, and these weights are parameters of a larger module, stacked over layers, or no matrices
 
 // Entries have the lines that --write-plan gives them.
 // EXPLAINED: pinned argument m.b.weight to shard<0> by transformer:4:1

@@ -152,16 +152,16 @@ void Expansion::warnOfWholeStream() {
       names.push_back(made.name);
   if (names.empty())
     return;
-  InFlightDiagnostic warning = entry.emitWarning()
-                               << "style " << entry.getStyle()
-                               << " leaves out sequence_parallel at '"
-                               << names.front() << "'";
+  InFlightDiagnostic warning =
+      entry.emitWarning() << "style " << entry.getStyle()
+                          << " leaves the layout of the sequence to tp at '"
+                          << names.front() << "'";
   if (names.size() > 1)
     warning << " and " << names.size() - 1 << " other"
             << (names.size() > 2 ? "s" : "");
-  warning << ": a sequence is sharded at modules that have one matrix each, "
-             "and these weights are parameters of a larger module or stacked "
-             "over layers";
+  warning << ": sequence_parallel is for modules that have one matrix each, "
+             "and these weights are parameters of a larger module, stacked "
+             "over layers, or no matrices";
 }
 
 LogicalResult Expansion::create(ModelEntry::Kind kind, StringRef name,
