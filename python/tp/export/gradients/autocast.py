@@ -6,13 +6,14 @@ region. Here its ops, and the casts, become ops of the graph around it.
 """
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.traceback import preserve_node_meta
+
+from .regions import inline_region
 
 _AUTOCAST = torch.ops.higher_order.wrap_with_autocast
 _GRAD_MODE = torch.ops.higher_order.wrap_with_set_grad_enabled
@@ -49,22 +50,7 @@ def inline_autocast(module: torch.fx.GraphModule) -> None:
         values = [value.meta["val"] if isinstance(value, torch.fx.Node) else value
                   for value in node.args[5:]]
         traced = _traced(node, getattr(module, node.args[4].target), values, _mode_of(graph))
-        copies = dict(zip(traced.graph.find_nodes(op="placeholder"), node.args[5:]))
-        with graph.inserting_before(node):
-            for op in traced.graph.nodes:
-                if op.op == "get_attr":
-                    name = f"{node.name}_{op.target}".replace(".", "_")
-                    setattr(module, name, getattr(traced, op.target))
-                    copies[op] = graph.get_attr(name)
-                    copies[op].meta = dict(op.meta)
-                elif op.op not in ("placeholder", "output"):
-                    copies[op] = graph.node_copy(op, copies.__getitem__)
-            returned = [copies[value] for value in traced.graph.output_node().args[0]]
-        for user in list(node.users):
-            assert user.target is operator.getitem
-            user.replace_all_uses_with(returned[user.args[1]])
-            graph.erase_node(user)
-        graph.erase_node(node)
+        inline_region(module, node, traced, node.args[5:])
     for node in graph.find_nodes(op="get_attr"):
         if not node.users:
             graph.erase_node(node)
