@@ -30,17 +30,25 @@ if [ "${#missing[@]}" -gt 0 ]; then
 fi
 [ "${1:-}" = "--no-build" ] && exit 0
 
+# Installs Python packages into the environment; a download that breaks off is tried again.
+pip_install() {
+  for pause in 10 30 0; do
+    build/venv/bin/pip install --quiet --disable-pip-version-check "$@" && return 0
+    sleep "$pause"
+  done
+  return 1
+}
+
 # The Python package: an environment with what it is built with and needs to run.
 package=()
 if [ -x build/venv/bin/python ] || python3 -m venv build/venv; then
-  if build/venv/bin/pip install --quiet --disable-pip-version-check nanobind numpy; then
+  if pip_install nanobind numpy; then
     package=(-DTP_PYTHON=ON "-DPython_EXECUTABLE=$PWD/build/venv/bin/python")
   else
     echo "no nanobind: the Python package is left out"
   fi
   if [ "${1:-}" = "--frontends" ]; then
-    build/venv/bin/pip install --quiet --disable-pip-version-check \
-      -r python/frontends.txt || echo "no PyTorch: what exports models is left out"
+    pip_install -r python/frontends.txt || echo "no PyTorch: what exports models is left out"
   fi
 fi
 cmake --preset release -DCMAKE_PREFIX_PATH=/usr/lib/llvm-22 "${package[@]}" > build.log 2>&1 ||

@@ -254,10 +254,14 @@ def _own_plan(plan: str, model: Any, axis: Any) -> dict[str, str]:
     if plan == "hf":
         entries = getattr(model, "own_expert_plan" if experts else "own_plan", None)
     else:
+        folder = plan.removeprefix("hf:")
+        if not os.path.exists(os.path.join(folder, "config.json")):
+            raise CompileError(f"plan={plan!r}: expected a folder with a config.json, as "
+                               "save_pretrained of transformers writes it")
         from .export import require
         require("torch", "transformers")
         from .export.own_plan import own_plan_of_folder
-        entries = own_plan_of_folder(plan.removeprefix("hf:"), experts)
+        entries = own_plan_of_folder(folder, experts)
     if not entries:
         lacks = (f"no plan for the axis {axis!r}: expected a transformers model with experts and a "
                  "base_model_ep_plan") if experts else (
