@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .dtypes import DTYPES, DType
-from .errors import RunError, listed, near
+from .errors import RunError, listed, unknown_name
 from .files import OpenFile
 
 _MAGIC = b"TPARTIF\0"
@@ -209,8 +209,7 @@ def find(ports: list[Port], name: str, what: str) -> Port:
         raise RunError(f"{what} '{name}': expected one of "
                        f"{listed(f'{port.kind}:{port.name}' for port in found)}, which all have "
                        "this name")
-    hint = near(name, named) or f"; there are {listed(named) or 'none'}"
-    raise RunError(f"{what} '{name}': no such name{hint}")
+    raise unknown_name(what, name, named)
 
 
 def read_port(port: Port, artifact: Artifact) -> Port:

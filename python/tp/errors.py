@@ -87,6 +87,13 @@ class RunError(Error):
         self.code = int(code)
 
 
+class UnknownNameError(RunError, KeyError):
+    """A mapping has no such name. A KeyError too, so that `get` and `in` are those of a dict."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 def is_foreign(path: str, library: ModuleType) -> bool:
     """Whether a file is of the library or of this package, and not the user's."""
     of_library = os.path.dirname(os.path.abspath(library.__file__ or "")) + os.sep
@@ -122,6 +129,13 @@ def listed(names: Iterable[str], most: int = 5) -> str:
     quoted = [f"'{name}'" for name in names]
     rest = len(quoted) - most
     return ", ".join(quoted[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def unknown_name(what: str, name: object, names: Iterable[str]) -> UnknownNameError:
+    """The error for a name that is none of `names`, with a near one or with all of them."""
+    names = list(names)
+    hint = near(str(name), names) or f"; there are {listed(names) or 'none'}"
+    return UnknownNameError(f"{what} '{name}': no such name{hint}")
 
 
 def shortened(text: str, most: int = 500) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .arrays import Array, from_bits, kind_of, to_bits
 from .artifact import Artifact, Port, by_name, find
-from .errors import RunError, listed, near, plural
+from .errors import RunError, listed, near, plural, unknown_name
 from .files import write_whole
 from .program_ranks import ProgramRanks, Tensor
 from .program_tables import Layouts, Memory, collectives_table, layouts_of, memory_of, summary
@@ -80,6 +80,13 @@ class State(MutableMapping[str, Array]):
         return f"<tp.State of {plural(len(self), 'array')}: {listed(self)}>"
 
 
+class Entries(dict[str, "Program"]):
+    """The entries of a program by their names."""
+
+    def __missing__(self, name: str) -> Program:
+        raise unknown_name("entry", name, self)
+
+
 class Program:
     """A program for all ranks of its mesh. `tp.compile` and `tp.load` make it.
 
@@ -131,14 +138,14 @@ class Program:
         return list(by_name(self._results))
 
     @property
-    def entries(self) -> dict[str, Program]:
+    def entries(self) -> Entries:
         """The entries of the artifact by their names, in order: one program each, on the same ranks,
         with the same parameters and state."""
         for name, artifact in self._artifact.entries.items():
             if name != self._entry and name not in self._others:
                 self._others[name] = Program(artifact, compilation=self._compilation,
                                              shared=self._shared)
-        return {name: self._others.get(name, self) for name in self._artifact.entries}
+        return Entries((name, self._others.get(name, self)) for name in self._artifact.entries)
 
     @property
     def state(self) -> State:

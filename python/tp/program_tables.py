@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from .artifact import Artifact, Port, by_name, layout_text, read_port
-from .errors import plural
+from .errors import plural, unknown_name
 from .tables import Table
 from .views.communication import Collectives
 
@@ -27,7 +27,9 @@ _Value = TypeVar("_Value")
 
 
 class _ShownMapping(Mapping[str, _Value]):
-    """A mapping that shows itself as the table that `_table` makes."""
+    """A mapping that shows itself as the table that `_table` makes. `_what` is what it has by
+    name, in errors."""
+    _what = ""
 
     def __init__(self, rows: dict[str, _Value]) -> None:
         self._rows = rows
@@ -36,6 +38,8 @@ class _ShownMapping(Mapping[str, _Value]):
         raise NotImplementedError
 
     def __getitem__(self, name: str) -> _Value:
+        if name not in self._rows:
+            raise unknown_name(self._what, name, self._rows)
         return self._rows[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -53,6 +57,7 @@ class _ShownMapping(Mapping[str, _Value]):
 
 class Layouts(_ShownMapping[str]):
     """Layouts by the names of arguments and results: `{'wq.weight': 'tp: shard<0>'}`."""
+    _what = "layout"
 
     def __init__(self, table: Table[LayoutRow]) -> None:
         super().__init__({row.name: row.layout for row in table})
@@ -71,6 +76,7 @@ class MemoryRow:
 
 class Memory(_ShownMapping[int]):
     """Bytes that one rank holds, by what holds them; `.total` is their sum."""
+    _what = "memory"
 
     @property
     def total(self) -> int:

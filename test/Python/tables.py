@@ -33,6 +33,8 @@ rows = program.collectives
 assert isinstance(rows, Table) and rows[0].kind == "all_reduce" and len(rows[1:3]) == 2
 assert rows.as_dicts()[0]["ring_bytes_per_rank"] == 32768
 assert program.memory["results"] == 2 * 32 * 256 * 4
+for named in (program.entries, program.layouts, program.memory, program.state):
+    assert "zz" not in named and named.get("zz") is None, named
 
 
 class Terminal(io.StringIO):
