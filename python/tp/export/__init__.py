@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ExportError
+from ..from_jax.functions import refuse_jax
 from ..model import Model
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def export(module: torch.nn.Module, args: Sequence[Any] = (),
     if lengths is not None:
         raise ExportError("lengths: expected None: tp.export_entries exports a program for each "
                           "length, over the same weights")
+    refuse_jax(module, args)
     require("torch", "torch_mlir")
     from .module import export_module
     return export_module(module, args, dict(kwargs or {}))
@@ -68,6 +70,7 @@ def export_entries(module: torch.nn.Module,
     Raises:
         ExportError: as tp.export, with the entry's name.
     """
+    refuse_jax(module, entries)
     require("torch", "torch_mlir")
     from .entries import export_calls
     return export_calls(module, entries, dict(calls or {}))
@@ -110,6 +113,7 @@ def export_training(module: torch.nn.Module, loss: Callable[..., Any], optimizer
         ExportError: the step cannot be exported. The message names the module and the op, or the
             optimizer's setting, and what to write instead.
     """
+    refuse_jax(module, batch)
     require("torch", "torch_mlir")
     from .training import export_step
     return export_step(module, loss, optimizer, batch, {

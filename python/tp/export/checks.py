@@ -16,7 +16,8 @@ def check_call(module: Any, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, 
     be exported."""
     if not isinstance(module, torch.nn.Module):
         hint = f": write tp.export({module.__name__}(), args)" if isinstance(module, type) else (
-            ": write a torch.nn.Module whose forward calls it" if callable(module) else "")
+            ": write a torch.nn.Module whose forward calls it; tp.export_jax is for a function of JAX"
+            if callable(module) else "")
         raise ExportError(f"expected a torch.nn.Module, got {_article(module)}{hint}")
     if isinstance(module, torch.jit.ScriptModule):
         raise ExportError("expected a torch.nn.Module, got a ScriptModule: export the module that "
