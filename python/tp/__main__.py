@@ -16,6 +16,9 @@ from .shell.generate import generate
 from .shell.options import given, parser
 from .shell.run import run
 
+# As shells say of a command that ^C has ended.
+_INTERRUPTED = 130
+
 
 def _compile(options: argparse.Namespace) -> None:
     program = compile(options.model, **given(options))
@@ -58,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Error as error:
         print(f"python -m tp {options.command}: error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     except BrokenPipeError:
         # The reader of the output wants no more of it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

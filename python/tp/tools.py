@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from importlib import metadata
 
@@ -35,26 +34,6 @@ def find_tool(name: str) -> str:
         raise CompileError(f"no {name}: expected it in the package, in TP_TOOLS or in PATH: install "
                            "tp's wheel, or set TP_TOOLS to the folder bin of a build of tp")
     return found
-
-
-def run_tp_run() -> None:
-    """The command tp-run that the wheel installs."""
-    _become("tp-run")
-
-
-def run_tp_compile() -> None:
-    """The command tp-compile that the wheel installs."""
-    _become("tp-compile")
-
-
-def _become(name: str) -> None:
-    """Replaces this process by a tool of the package. The search path has this very command, so it
-    is not asked."""
-    path = os.path.join(_PACKAGE, "prefix", "bin", name)
-    try:
-        os.execve(path, [path, *sys.argv[1:]], _environment())
-    except OSError as error:
-        sys.exit(f"{path}: {error.strerror}")
 
 
 def version() -> str:

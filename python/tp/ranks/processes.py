@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from socket import AF_UNIX, SOCK_STREAM, socketpair
 from typing import Any
@@ -49,7 +50,7 @@ class ProcessGroup(Group):
         try:
             for rank in range(artifact.size):
                 ours, theirs = socketpair(AF_UNIX, SOCK_STREAM)
-                with theirs:
+                with theirs, _interrupts_held():
                     descriptors = (artifact.file.descriptor, theirs.fileno(),
                                    self._transport.descriptor, self._exchange.descriptor)
                     self._processes.append(subprocess.Popen(
@@ -172,6 +173,18 @@ class ProcessGroup(Group):
         message = f"rank {rank}: its process {how}"
         self._transport.abort(rank, message)
         return RunError(message, code=Code.RANK_FAILED)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Processes that are started here never see ^C, which reaches the whole process group: this one
+    decides what it means. What a rank did about it itself would come behind its imports. ^C waits
+    here meanwhile."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _heartbeat(process: subprocess.Popen[bytes]) -> int:

@@ -1,8 +1,7 @@
-"""The program of a spawned rank. Only ProcessGroup starts it."""
+"""The program of a spawned rank. Only ProcessGroup starts it, with ^C held."""
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
 from multiprocessing.connection import Connection
 from typing import Any
@@ -54,8 +53,6 @@ class RankProcess:
 
 def main() -> None:
     """Runs until the parent closes the connection."""
-    # ^C reaches the whole process group; the parent decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     path, rank, timeout, descriptor, connection, transport, exchange, *links = sys.argv[1:]
     parent = Connection(int(connection))
     failure: type[BaseException] = native().Failure
