@@ -15,6 +15,7 @@ from .errors import ExportError, RunError, plural
 from .files import write_whole
 from .safetensors import NAMES, SafeTensors, Stored
 from .tables import Table
+from .weights import warn_of_replaced
 
 _VERSION = 1
 
@@ -99,6 +100,7 @@ class Model:
         """Writes model.mlir, weights.safetensors and ports.json into `folder`, which is made where
         it is not there. A weight that has several names is written once."""
         folder = os.fspath(folder)
+        warn_of_replaced([self.weights], 2)
         try:
             os.makedirs(folder, exist_ok=True)
         except OSError as error:

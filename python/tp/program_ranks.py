@@ -16,7 +16,8 @@ from .errors import Code, RunError, listed, plural
 from .progress import progress
 from .ranks import choose_launch, start
 from .ranks.group import Group
-from .weights import Finder, Weights, identity_of_files, missing_error, open_sources
+from .weights import (Finder, Weights, identity_of_files, missing_error, open_sources,
+                      warn_of_replaced)
 
 # Loading less than this is not worth a progress bar.
 _PROGRESS_BYTES = 256 << 20
@@ -71,6 +72,7 @@ class ProgramRanks:
         self.lock = threading.Lock()
         self.closed = False
         self.ended = ""
+        self._replaced = warn_of_replaced(self.sources, _WARNS_AT - 1)
         if self.sources:
             self._check_weights()
 
@@ -146,6 +148,7 @@ class ProgramRanks:
 
     def _load_weights(self, group: Group) -> None:
         """Gives every rank its parts of all weights that there are."""
+        warn_of_replaced(self.sources, _WARNS_AT - 1, told=self._replaced)
         finder = Finder(self.sources)
         ports = [row for row in self.stateful.values() if not row[1].dead]
         shown = sum(port.nbytes for _, port in ports) >= _PROGRESS_BYTES

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 import numpy as np
@@ -27,11 +28,33 @@ class OwnWeights(Mapping[str, Any]):
 
     They are not copied. One that has been changed in place since the export, as by training, is a
     RunError when it is read: a program would begin with other numbers than those of the export.
+    Those that the module has replaced by others are there as they were: `replaced` tells them.
+
+    Attributes:
+        module: the module, or None where it is not known.
     """
 
-    def __init__(self, weights: Mapping[str, Any]) -> None:
+    def __init__(self, weights: Mapping[str, Any], module: Any = None) -> None:
         self._weights = dict(weights)
         self._marks = {key: _mark_of(value) for key, value in weights.items()}
+        self.module = module
+        current = self._current()
+        # Buffers that the program updates are copies.
+        self._shared = {key for key in weights if _is_same(current.get(key), weights[key])}
+
+    def _current(self) -> dict[str, Any]:
+        """The tensors that the module has now."""
+        if self.module is None:
+            return {}
+        return {**dict(self.module.named_parameters(remove_duplicate=False)),
+                **dict(self.module.named_buffers(remove_duplicate=False))}
+
+    def replaced(self) -> list[str]:
+        """The weights in whose place the module has other numbers now."""
+        current = self._current()
+        return [key for key in self._weights if key in self._shared
+                and not _is_same(current.get(key), self._weights[key])
+                and _has_other_numbers(current.get(key), self._marks[key])]
 
     def __getitem__(self, key: str) -> Any:
         value = self._weights[key]
@@ -49,6 +72,40 @@ class OwnWeights(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._weights)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "module": None, "_shared": set()}
+
+
+def warn_of_replaced(sources: Sequence[Mapping[str, Any]], stacklevel: int,
+                     told: Container[str] = ()) -> list[str]:
+    """Warns where a module has replaced weights of its model since the export, but those that were
+    told before. Which they are. `stacklevel` is that of the caller."""
+    names = [name for source in sources if isinstance(source, OwnWeights)
+             for name in source.replaced() if name not in told]
+    if names:
+        what = ("weight {} of the module has" if len(names) == 1 else "weights {} of the module have")
+        warnings.warn(f"{what.format(listed(names))} been replaced since the export, and the program "
+                      "has the old numbers: export the module again, or give "
+                      "weights=module.state_dict()", stacklevel=stacklevel + 1)
+    return names
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two tensors have one memory."""
+    try:
+        return bool(one.data_ptr() == other.data_ptr())
+    except (AttributeError, RuntimeError):  # no tensor, or one without memory of its own
+        return False
+
+
+def _has_other_numbers(tensor: Any, mark: tuple[int | None, bytes]) -> bool:
+    """Whether a tensor is gone, or has not the numbers of the mark; not where it cannot be read, as
+    on a device."""
+    try:
+        return tensor is None or _mark_of(tensor)[1] not in (mark[1], b"")
+    except (RuntimeError, TypeError):
+        return False
 
 
 def _mark_of(value: Any) -> tuple[int | None, bytes]:

@@ -75,4 +75,6 @@ def join(models: Mapping[str, Model], calls: Mapping[str, int]) -> Model:
     plan, experts = (next((own for own in owned if own is not None), None)
                      for owned in ([model.own_plan for model in models.values()],
                                    [model.own_expert_plan for model in models.values()]))
-    return Model(text, arguments, results, OwnWeights(weights), plan, experts)
+    module = next((model.weights.module for model in models.values()
+                   if isinstance(model.weights, OwnWeights)), None)
+    return Model(text, arguments, results, OwnWeights(weights, module), plan, experts)

@@ -48,8 +48,8 @@ def _exported(module: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str,
     weights = live_first(ports)
     stages.begin("lower to MLIR")
     mlir = lower(graph, ports.arguments, ports.results, modules, tied_names(ports.arguments, weights))
-    return Model(mlir, ports.arguments, ports.results, OwnWeights(weights), own_plan_of(module),
-                 own_plan_of(module, experts=True))
+    return Model(mlir, ports.arguments, ports.results, OwnWeights(weights, module),
+                 own_plan_of(module), own_plan_of(module, experts=True))
 
 
 def add_random_state(graph: torch.fx.Graph, ports: Ports) -> None:

@@ -93,8 +93,8 @@ class _Builder:
         stages.begin("lower to MLIR")
         mlir = lower(graph, ports, results, modules, step.aliases, step_path,
                      self._joint.recomputed)
-        return Model(mlir, ports, results, OwnWeights(step.weights), own_plan_of(self._module),
-                     own_plan_of(self._module, experts=True))
+        return Model(mlir, ports, results, OwnWeights(step.weights, self._module),
+                     own_plan_of(self._module), own_plan_of(self._module, experts=True))
 
     def _constants(self) -> dict[torch.fx.Node, torch.Tensor]:
         """The values of constants of the module's code."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import tempfile
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -89,3 +90,33 @@ with torch.inference_mode():
     sixth = nn.Linear(8, 4).requires_grad_(False)
 said("tensors that count no changes", lambda: tp.compile(tp.export(sixth, (X,)))(X),
      X @ sixth.weight.clone().T + sixth.bias.clone())
+
+
+def warned(what: str, use: Callable[[], object]) -> None:
+    """The warnings of a use, and the file that they are shown at."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        use()
+    here = {warning.filename == __file__ for warning in found} <= {True}
+    print(f"{what}: {[str(warning.message) for warning in found]}{'' if here else ' ELSEWHERE'}")
+
+
+# Other tensors in the place of those that were exported.
+seventh = module().eval()
+model, want = tp.export(seventh, (X,)), seventh(X).detach()
+program = tp.compile(model, plan=plan, mesh={"tp": 2})
+seventh[0].weight.data = torch.zeros(8, 8)
+seventh[2] = nn.Linear(8, 4)
+warned("replaced before the first call", lambda: said("the old numbers", lambda: program(X), want))
+eighth = module().eval()
+model = tp.export(eighth, (X,))
+eighth[0] = nn.Identity()
+warned("replaced before compilation, told once",
+       lambda: tp.compile(model, plan=plan, mesh={"tp": 2})(X))
+ninth = module().eval()
+model = tp.export(ninth, (X,))
+ninth.load_state_dict(copy.deepcopy(ninth.state_dict()), assign=True)
+warned("equal ones", lambda: tp.compile(model, plan=plan, mesh={"tp": 2})(X))
+ninth[0].bias = nn.Parameter(torch.ones(8))
+with tempfile.TemporaryDirectory() as folder:
+    warned("replaced before it is saved", lambda: model.save(folder))
