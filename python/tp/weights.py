@@ -152,7 +152,10 @@ def _open_path(path: str) -> SafeTensors:
         for name in names:
             if os.path.exists(os.path.join(path, name)):
                 return SafeTensors(os.path.join(path, name))
-        raise RunError(f"{path}: the folder has none of {listed(names)}", code=2)
+        others = sorted(name for name in os.listdir(path) if name.endswith(".safetensors"))
+        advice = (f": give its files in a list, such as [{os.path.join(path, others[0])!r}]"
+                  if others else "")
+        raise RunError(f"{path}: the folder has none of {listed(names)}{advice}", code=2)
     return SafeTensors(path)
 
 

@@ -59,6 +59,11 @@
 // WITHOUT-NOT: note:
 // WITHOUT: y: f32[2], min 2, max 4, mean 3: [2, 4]
 
+// A folder stands for its index, else for the file of the name that models have in folders.
+// RUN: tp-run %t/w.tp --weights=%t/sharded | FileCheck %s --check-prefix=WITHOUT
+// RUN: tp-run %t/w.tp --weights=%t/whole/ --transport=processes | FileCheck %s --check-prefix=WITHOUT
+// RUN: tp-run %t/w.tp --weights=%t/saved | FileCheck %s --check-prefix=WITHOUT
+
 //--- plan.mlir
 tp.plan @plan on <"tp" = 2>["tp"] {
   tp.argument "x" shard<0>
@@ -106,13 +111,21 @@ pairs = [(i, 10 * i) for i in range(6)]
 npy("z.npy", "<c8", (2, 3), b"".join(struct.pack("<2f", *pair) for pair in pairs))
 turned = [pairs[3 * i + j] for j in range(3) for i in range(2)]
 npy("zf.npy", "<c8", (2, 3), b"".join(struct.pack("<2f", *pair) for pair in turned), order=True)
-def weights(name, keys):
+def weights(name, keys, first=1):
+    (folder / name).parent.mkdir(exist_ok=True)
     header = {key: {"dtype": "F32", "shape": [2], "data_offsets": [8 * i, 8 * i + 8]} for i, key in enumerate(keys)}
     text = json.dumps(header).encode()
-    data = struct.pack("<2f", 1, 2) * len(keys)
+    data = struct.pack("<2f", first, 2) * len(keys)
     (folder / name).write_bytes(struct.pack("<Q", len(text)) + text + data)
 weights("with.safetensors", ["model.layers.w", "model.old", "other"])
 weights("without.safetensors", ["w"])
+weights("sharded/model-1.safetensors", ["layers.w"])
+index = {"weight_map": {"layers.w": "model-1.safetensors"}}
+(folder / "sharded/model.safetensors.index.json").write_text(json.dumps(index))
+weights("sharded/model.safetensors", ["layers.w"], first=7)
+weights("whole/model.safetensors", ["layers.w"])
+weights("whole/weights.safetensors", ["layers.w"], first=7)
+weights("saved/weights.safetensors", ["layers.w"])
 
 //--- parts.py
 import pathlib, struct, sys

@@ -13,6 +13,7 @@ GEMM = "runtime/core/Gemm.cpp"
 MIXED_GEMM = "runtime/core/MixedGemm.cpp"
 NPY = "runtime/arrays/Npy.cpp"
 TENSORS = "runtime/arrays/SafeTensors.cpp"
+WEIGHT_FOLDER = "runtime/arrays/WeightFolder.cpp"
 WRITE = "runtime/io/WriteFile.cpp"
 PLACE = "runtime/io/OutputPlace.cpp"
 LOADER = "runtime/core/Artifact.cpp"
@@ -232,6 +233,10 @@ FAULTS = [
      "entry.shape != first->shape ||\n"
      "        file.bytes(entry) != firstFile->bytes(*first))",
      "entry.shape != first->shape)", "SafeTensors*:*Weight*"),
+    ("weights: a folder's file goes before its index", WEIGHT_FOLDER,
+     "\"model.safetensors.index.json\", \"model.safetensors\",",
+     "\"model.safetensors\", \"model.safetensors.index.json\",",
+     "WeightFilesTest.AFolderStandsForItsFile"),
     ("weights: two files have two contents", TENSORS,
      "entry.shape != otherEntry.shape ||\n"
      "        file.bytes(entry) != other.bytes(otherEntry))",

@@ -125,7 +125,7 @@ std::vector<ValueOption> valuedOptions(Options &o) {
   return {
       {"ranks", "a number of ranks", integer(o.ranks, 1)},
       {"entry", "the name of an entry", text(o.entry)},
-      {"weights", "a .safetensors or .safetensors.index.json file",
+      {"weights", "a .safetensors or .safetensors.index.json file, or a folder",
        [&](std::string_view value) {
          o.weights.emplace_back(value);
          return !value.empty();
@@ -369,7 +369,8 @@ const char *tp::run::usage() {
 
   --entry=NAME               the function to run, of an artifact of several
   --ranks=N                  must be the size of the artifact's mesh
-  --weights=FILE             .safetensors or .safetensors.index.json; repeatable
+  --weights=FILE|FOLDER      .safetensors, .safetensors.index.json, or the folder that
+                             has one; repeatable
   --weights-prefix=P         keys of the files are P and the name; -P: names have P, keys
                              lack it
   --input=NAME=@FILE         .npy or .safetensors, the whole array; or @FILE in order;

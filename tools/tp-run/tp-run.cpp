@@ -20,6 +20,7 @@
 #include "tp/Runtime/Linked/LinkedOps.h"
 #include "tp/Runtime/MappedFile.h"
 #include "tp/Runtime/OutputFile.h"
+#include "tp/Runtime/SafeTensors.h"
 #include "tp/Runtime/Version.h"
 #include <algorithm>
 #include <cstdio>
@@ -311,6 +312,9 @@ Status runTool(int argc, char **argv, Options &options) {
   }
   if (Status status = findStepFiles(options); !status.ok())
     return status;
+  for (std::string &path : options.weights)
+    if (Status status = findWeightFile(path); !status.ok())
+      return failEarly(options, status);
   if (!options.process)
     handleInterrupts();
   TemporaryArtifact compiled;

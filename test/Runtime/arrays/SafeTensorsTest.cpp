@@ -221,6 +221,26 @@ TEST_F(WeightFilesTest, TiedNames) {
               "are one tied weight, but their contents differ");
 }
 
+TEST_F(WeightFilesTest, AFolderStandsForItsFile) {
+  std::string path = folder.path;
+  expectError(findWeightFile(path),
+              path + ": the folder has none of 'model.safetensors.index.json', "
+                     "'model.safetensors', 'weights.safetensors'");
+  one("b.safetensors", "w", "12");
+  one("a.safetensors", "w", "12");
+  expectError(findWeightFile(path),
+              "give its files one by one, such as " + folder.file("a.safe"));
+  for (const char *name : {"weights.safetensors", "model.safetensors",
+                           "model.safetensors.index.json"}) {
+    std::string expected = folder.write(name, "");
+    path = folder.path;
+    ASSERT_OK(findWeightFile(path));
+    EXPECT_EQ(path, expected);
+  }
+  ASSERT_OK(findWeightFile(path));
+  EXPECT_EQ(path, folder.file("model.safetensors.index.json"));
+}
+
 TEST_F(WeightFilesTest, Index) {
   one("part-1.safetensors", "a", "12");
   one("part-2.safetensors", "b", "34");

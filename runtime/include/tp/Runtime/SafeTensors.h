@@ -72,6 +72,11 @@ writeDurableSafeTensors(const std::string &path,
                         const std::map<std::string, TensorToWrite> &tensors,
                         WrittenFile *written = nullptr);
 
+/// Puts the file of weights of a folder in the folder's place: an index, or a
+/// file of the name that checkpoints and tp.Model.save give it. Other paths
+/// stay as they are.
+Status findWeightFile(std::string &path);
+
 /// All weight files of a run: .safetensors, and .safetensors.index.json, which
 /// name the files that hold each key.
 class WeightFiles {
