@@ -13,6 +13,7 @@
 #include "PlanTrials.h"
 #include "RankStages.h"
 #include "StyleDefaults.h"
+#include "Verify/Verification.h"
 #include "Weights/UnnamedWeights.h"
 #include "WrittenPlan.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -27,7 +28,6 @@
 #include "tp/Pipelines/Explanation.h"
 #include "tp/Pipelines/Report.h"
 #include "tp/Pipelines/ReportDifference.h"
-#include "tp/Simulate/Simulator.h"
 #include "tp/Transforms/Import/ImportPasses.h"
 #include "tp/Transforms/Normalize/NormalizePasses.h"
 #include "llvm/Support/FileSystem.h"
@@ -76,6 +76,8 @@ public:
     if (failed(isForOneRank ? normalizeAlone() : partition()) ||
         failed(run(weightStages(options))) || failed(checkMemoryPlan()))
       return failure();
+    if (options.verify)
+      verification.print(llvm::errs());
     if (options.compare.empty() && options.whatIf.empty() && !keepReport)
       warnOfReplicas(*module, location);
     bool wantsReport = keepReport || !options.report.empty() ||
@@ -280,7 +282,7 @@ private:
       PassManager manager(&context);
       stage.build(manager, partition);
       if (failed(manager.run(*module)) || failed(dump(stage.name)) ||
-          failed(simulate(stage.name)))
+          (options.verify && failed(verification.check(*module, stage.name))))
         return failure();
     }
     return success();
@@ -309,25 +311,6 @@ private:
     partitionStages().front().build(legalize, options.partition);
     return failure(failed(legalize.run(*module)) ||
                    failed(run(createNormalize(), "normalize")));
-  }
-
-  /// Checks the program after `stage` on random data. Before layouts stand in
-  /// the types there is nothing to check; the partitioned program is held
-  /// against the one with layouts. What cannot be run at one stage cannot be at
-  /// the next either.
-  LogicalResult simulate(StringRef stage) {
-    if (!options.verify || simulated.stopped)
-      return success();
-    SimulateOptions simulation;
-    simulation.seed = options.verifySeed;
-    simulation.asFarAsPossible = true;
-    simulated = {};
-    if (stage == "partition" || stage == "bucket-collectives")
-      return simulatePartitioned(*module, *reference, simulation, &simulated);
-    if (stage != "materialize" && stage != "insert-collectives")
-      return success();
-    reference = module->clone();
-    return tp::simulate(*module, simulation, &simulated);
   }
 
   LogicalResult dump(StringRef stage) {
@@ -413,13 +396,13 @@ private:
   runtime::ArtifactWriter artifact;
   CompiledManifest compiled;
   std::optional<llvm::json::Object> report;
-  OwningOpRef<ModuleOp> module, reference;
+  OwningOpRef<ModuleOp> module;
   /// The program before all stages, and what they ran with.
   OwningOpRef<ModuleOp> model;
   PartitionOptions trialOptions;
   ExpandedPlanFile expandedPlan;
   std::string otherPlans; ///< What changed plans send.
-  SimulateReport simulated;
+  Verification verification{options.verifySeed};
   std::optional<int64_t> memoryLimit;
   CUDAOptions cuda;
   unsigned numDumped = 0;

@@ -128,8 +128,7 @@ simulator::runAsFarAsPossible(ModuleOp module, const SimulateOptions &options,
   if (!report.stopped || isWrong)
     return result;
   emitRemark(module.getLoc())
-      << "not all is verified: " << report.values << " values agree on "
-      << report.ranks << " ranks before that op";
+      << "not all is verified: " << describe(report) << " before that op";
   return success();
 }
 

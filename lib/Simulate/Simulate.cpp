@@ -16,6 +16,22 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::simulator;
 
+std::string tp::describe(const SimulateReport &report) {
+  auto count = [](int64_t number, StringRef noun) {
+    return std::to_string(number) + " " + noun.str() + (number == 1 ? "" : "s");
+  };
+  std::string text = count(report.values, "value") +
+                     (report.values == 1 ? " agrees on " : " agree on ") +
+                     count(report.ranks, "rank");
+  if (report.notNumbers)
+    text += ", " + std::to_string(report.notNumbers) +
+            " of them are NaN throughout";
+  if (report.unnamed)
+    text += ", " + std::to_string(report.unnamed) +
+            " values of the reference have no name";
+  return text;
+}
+
 MeshAttr simulator::findMesh(ModuleOp module) {
   if (auto mesh = module->getAttrOfType<MeshAttr>(attr::mesh))
     return mesh;

@@ -40,15 +40,7 @@ struct SimulatePass : tp::impl::SimulatePassBase<SimulatePass> {
       return signalPassFailure();
     if (!report)
       return;
-    llvm::errs() << counts.values << " values agree on " << counts.ranks
-                 << " ranks";
-    if (counts.notNumbers)
-      llvm::errs() << ", " << counts.notNumbers
-                   << " of them are NaN throughout";
-    if (counts.unnamed)
-      llvm::errs() << ", " << counts.unnamed
-                   << " values of the reference have no name";
-    llvm::errs() << "\n";
+    llvm::errs() << describe(counts) << "\n";
   }
 
   LogicalResult simulateWith(const SimulateOptions &options,

@@ -1,4 +1,4 @@
-// RUN: tp-compile %s --verify -o %t.tp 2>&1 | count 0
+// RUN: tp-compile %s --verify -o %t.tp 2>&1 | count 1
 // RUN: %python -c "import sys; sys.path.append('%S/..'); import npy; npy.write(sys.argv[1], '|V2', [3], bytes.fromhex('803f00404040'))" %t.x.npy
 // RUN: tp-run %t.tp --dtype=bf16 --input=x=@%t.x.npy --output=y=@%t.y.npy
 // RUN: %python -c "import sys; sys.path.append('%S/..'); import npy; print(npy.read(sys.argv[1]).hex())" %t.y.npy | FileCheck %s

