@@ -230,6 +230,14 @@ FAULTS = {
         ("layers in groups are no layers",
          "«next.stackedDim.value_or(of) != of» ||", "next.stackedDim.has_value()", AUTO_PLAN),
     ],
+    "lib/Transforms/Plan/Parameters/ConvolvedWeights.cpp": [
+        ("a convolution without groups has none of its channels in the bias",
+         "return ConvolvedChannels{unsigned(dim), «colwise || hasGroups»};",
+         "hasGroups", APPLY_PLAN_INVALID),
+        ("groups are no channels of both sides",
+         "bool hasGroups = «!dims->depth.empty()»;",
+         "false", APPLY_PLAN_INVALID),
+    ],
     "lib/Transforms/Plan/Parameters/DerivedWeights.cpp": [
         ("what is added to an activation is a weight",
          "«activations.contains(op->getResult(0))» ||", "false", AUTO_PLAN),
@@ -313,6 +321,9 @@ FAULTS = {
          "false", EXPERT_PARALLEL_INVALID),
     ],
     "lib/Transforms/Plan/Parameters/BindNamed.cpp": [
+        ("the weight of a convolution has its channels last",
+         "if (auto channels = «convolvedChannels(function.getArgument(number), colwise)»)",
+         "std::optional<ConvolvedChannels>()", APPLY_PLAN),
         ("a vector is laid out by rowwise",
          "} else if («colwise») {",
          "true", PLAN_NAMES),

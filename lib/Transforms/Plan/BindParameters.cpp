@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Binder.h"
+#include "Parameters/ConvolvedWeights.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -209,6 +210,21 @@ LogicalResult Binder::refuseStacked(Item &item, const ParameterUse &use) {
   return diag;
 }
 
+LogicalResult Binder::refuseConvolution(Item &item, StringRef weight,
+                                        const ConvolvedChannels &channels) {
+  InFlightDiagnostic diag =
+      item.entry.emitError()
+      << "'" << weight << "' is the weight of a convolution, style "
+      << item.entry.getStyle()
+      << " is for Linear, Embedding and transformers' Conv1D: write "
+      << argumentEntry(weight, channels.dim);
+  BlockArgument bias = memberNamed(item.module, biasNames);
+  if (bias && channels.ofOutput)
+    diag << " and "
+         << argumentEntry(argumentNames.name(bias.getArgNumber()), 0);
+  return diag;
+}
+
 LogicalResult Binder::bindParameters(Item &item) {
   if (item.parameter)
     return bindParameter(item, *item.parameter);
@@ -269,6 +285,8 @@ LogicalResult Binder::bindWeight(Item &item) {
     }
     if (weight) {
       StringRef name = argumentNames.name(weight.getArgNumber());
+      if (auto channels = convolvedChannels(weight, shardsOutputs(item)))
+        return refuseConvolution(item, name, *channels);
       InFlightDiagnostic diag = item.entry.emitError()
                                 << "no contraction and no lookup reads '"
                                 << name << "', style " << item.entry.getStyle()

@@ -19,6 +19,8 @@
 
 namespace tp {
 
+struct ConvolvedChannels;
+
 /// Binds the plan of one axis to a function. Pins of modules within modules
 /// nest: entries with parameters come first, then the others from the
 /// innermost module outwards.
@@ -118,6 +120,8 @@ private:
   /// The error of a style on a weight that is stacked over layers, of which
   /// `use` reads a slice: it names the entry to write instead.
   mlir::LogicalResult refuseStacked(Item &item, const ParameterUse &use);
+  mlir::LogicalResult refuseConvolution(Item &item, llvm::StringRef weight,
+                                        const ConvolvedChannels &channels);
   mlir::LogicalResult bindUse(Item &item, ParameterUse &use);
   /// Pins the module's weight and bias in this function; `use` may be of
   /// another one of the entry.

@@ -121,6 +121,53 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// Convolutions: what works is an entry for each argument, by its channels.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{'conv.weight' is the weight of a convolution, style colwise is for Linear, Embedding and transformers' Conv1D: write 'tp.argument "conv.weight" shard<0>' and 'tp.argument "conv.bias" shard<0>'}}
+  tp.parallelize "conv" with colwise
+}
+func.func @main(%w: tensor<6x4x3xf32> {tp.name = "conv.weight", tp.kind = "parameter"}, %b: tensor<6xf32> {tp.name = "conv.bias", tp.kind = "parameter"}, %x: tensor<2x4x8xf32>) -> tensor<2x6x6xf32> {
+  %e = tensor.empty() : tensor<2x6x6xf32>
+  %bias = linalg.broadcast ins(%b : tensor<6xf32>) outs(%e : tensor<2x6x6xf32>) dimensions = [0, 2]
+  %y = linalg.conv_1d_ncw_fcw ins(%x, %w : tensor<2x4x8xf32>, tensor<6x4x3xf32>) outs(%bias : tensor<2x6x6xf32>) -> tensor<2x6x6xf32> loc("conv"("convolution"))
+  return %y : tensor<2x6x6xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{style rowwise is for Linear, Embedding and transformers' Conv1D: write 'tp.argument "conv.weight" shard<1>'}}
+  tp.parallelize "conv" with rowwise
+}
+func.func @main(%w: tensor<6x4x3x3xf32> {tp.name = "conv.weight", tp.kind = "parameter"}, %b: tensor<6xf32> {tp.name = "conv.bias", tp.kind = "parameter"}, %x: tensor<2x4x8x8xf32>) -> tensor<2x6x6x6xf32> {
+  %e = tensor.empty() : tensor<2x6x6x6xf32>
+  %bias = linalg.broadcast ins(%b : tensor<6xf32>) outs(%e : tensor<2x6x6x6xf32>) dimensions = [0, 2, 3]
+  %y = linalg.conv_2d_nchw_fchw ins(%x, %w : tensor<2x4x8x8xf32>, tensor<6x4x3x3xf32>) outs(%bias : tensor<2x6x6x6xf32>) -> tensor<2x6x6x6xf32> loc("conv"("convolution"))
+  return %y : tensor<2x6x6x6xf32>
+}
+
+// -----
+
+// With groups both styles shard these.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  // expected-error@+1 {{style rowwise is for Linear, Embedding and transformers' Conv1D: write 'tp.argument "conv.weight" shard<0>' and 'tp.argument "conv.bias" shard<0>'}}
+  tp.parallelize "conv" with rowwise
+}
+func.func @main(%w: tensor<4x1x3x3xf32> {tp.name = "conv.weight", tp.kind = "parameter"}, %b: tensor<4xf32> {tp.name = "conv.bias", tp.kind = "parameter"}, %x: tensor<2x4x8x8xf32>) -> tensor<2x4x6x6xf32> {
+  %e = tensor.empty() : tensor<2x4x6x6xf32>
+  %bias = linalg.broadcast ins(%b : tensor<4xf32>) outs(%e : tensor<2x4x6x6xf32>) dimensions = [0, 2, 3]
+  %groups = tensor.collapse_shape %w [[0, 1], [2], [3]] : tensor<4x1x3x3xf32> into tensor<4x3x3xf32>
+  %y = linalg.depthwise_conv_2d_nchw_chw ins(%x, %groups : tensor<2x4x8x8xf32>, tensor<4x3x3xf32>) outs(%bias : tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32> loc("conv"("convolution"))
+  return %y : tensor<2x4x6x6xf32>
+}
+
+// -----
+
 #mesh = #tp.mesh<"tp" = 2>
 tp.plan @p on #mesh["tp"] {
   // expected-error@+1 {{no contraction and no lookup reads 'norm.weight', style rowwise is for Linear, Conv1D and Embedding}}

@@ -483,3 +483,26 @@ module attributes {tp.modules = [
     return %z : tensor<4x6xf32>
   }
 }
+
+// -----
+
+// The weight of a convolution has its channels first, under its own name too.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @channels on #mesh["tp"] {
+  tp.parallelize "conv.weight" with colwise
+  tp.parallelize "next.weight" with rowwise
+}
+// CHECK-LABEL: func.func @channels(
+// CHECK-SAME: tp.name = "conv.weight", tp.pin = {tp = #tp.placement<shard<0>>}
+// CHECK-SAME: tp.name = "next.weight", tp.pin = {tp = #tp.placement<shard<1>>}
+func.func @channels(%w: tensor<6x4x3xf32> {tp.name = "conv.weight", tp.kind = "parameter"}, %v: tensor<4x6x3xf32> {tp.name = "next.weight", tp.kind = "parameter"}, %x: tensor<2x4x8xf32>) -> tensor<2x4x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x6x6xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %h = linalg.conv_1d_ncw_fcw ins(%x, %w : tensor<2x4x8xf32>, tensor<6x4x3xf32>) outs(%i : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %f = tensor.empty() : tensor<2x4x4xf32>
+  %j = linalg.fill ins(%zero : f32) outs(%f : tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  %y = linalg.conv_1d_ncw_fcw ins(%h, %v : tensor<2x6x6xf32>, tensor<4x6x3xf32>) outs(%j : tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  return %y : tensor<2x4x4xf32>
+}

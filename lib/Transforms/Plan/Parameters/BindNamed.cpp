@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Binder.h"
+#include "Parameters/ConvolvedWeights.h"
 
 using namespace mlir;
 using namespace tp;
@@ -34,6 +35,9 @@ LogicalResult Binder::verifyOfParameter(ParallelizeOp entry, unsigned number) {
 
 FailureOr<unsigned> Binder::namedDim(Item &item, unsigned number) {
   bool colwise = shardsOutputs(item);
+  // It has its channels first, not last as the weight of a product.
+  if (auto channels = convolvedChannels(function.getArgument(number), colwise))
+    return channels->dim;
   int64_t rank =
       cast<RankedTensorType>(function.getArgument(number).getType()).getRank();
   auto [use, dim] =
