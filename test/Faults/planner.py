@@ -260,7 +260,7 @@ FAULTS = {
          "    computed",
          "(void)0;", APPLY_PLAN),
         ("contracted and kept exchanged",
-         "(«isSum» ? use.contracted : kept)[dim] = true;",
+         "(«isSum» ? use.contracted : kept)[each] = true;",
          "!isSum",
          APPLY_PLAN),
     ],

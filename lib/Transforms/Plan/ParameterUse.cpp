@@ -236,13 +236,18 @@ contractionUse(OpOperand &operand, const ParameterView &view, int64_t rank) {
   AffineMap other = op.getMatchingIndexingMap(use.input);
   for (auto [dim, expr] : llvm::zip(view.dims, map.getResults())) {
     auto loop = dyn_cast<AffineDimExpr>(expr);
-    if (dim < 0 || !loop)
+    if (!loop)
       continue;
     bool isSum =
         iterators[loop.getPosition()] == utils::IteratorType::reduction;
-    (isSum ? use.contracted : kept)[dim] = true;
-    if (!isSum && other.getResultPosition(loop))
-      use.batched[dim] = true;
+    uint64_t bits = bitsOfDims(dim);
+    for (int64_t each = 0; each < rank; ++each) {
+      if (!(bits >> each & 1))
+        continue;
+      (isSum ? use.contracted : kept)[each] = true;
+      if (!isSum && other.getResultPosition(loop))
+        use.batched[each] = true;
+    }
   }
   for (int64_t dim = 0; dim < rank; ++dim) {
     if (use.contracted[dim] && kept[dim])

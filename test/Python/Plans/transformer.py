@@ -80,6 +80,40 @@ class Stage(nn.Module):
         return x
 
 
+class Experts(nn.Module):
+    """Experts of two parameters in sums of three factors: the weights of the router come last, or
+    before those of the second layer."""
+
+    def __init__(self, equation: str) -> None:
+        super().__init__()
+        self.m = nn.Linear(WIDTH, 4, bias=False)
+        self.n = nn.Parameter(torch.randn(4, WIDTH, 2 * WIDTH) / 8)
+        self.o = nn.Parameter(torch.randn(4, 2 * WIDTH, WIDTH) / 16)
+        self.equation = equation
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        chosen = self.m(x).softmax(-1)
+        h = F.silu(torch.einsum("btd,edi->btei", x, self.n))
+        factors = [h, chosen, self.o] if "bte,eio" in self.equation else [h, self.o, chosen]
+        return torch.einsum(self.equation, *factors)
+
+
+class ExpertStage(nn.Module):
+    """Blocks of attention and experts."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.h = nn.ModuleList(Mixing() for _ in range(layers))
+        self.p = nn.ModuleList(Experts(("btei,eio,bte->bto", "btei,bte,eio->bto")[layer % 2])
+                               for layer in range(layers))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for mixing, experts in zip(self.h, self.p):
+            x = x + mixing(x)
+            x = x + experts(x)
+        return x
+
+
 class LastStage(Stage):
     """A stage with a head and no embedding."""
 
@@ -138,6 +172,7 @@ MODELS: dict[str, tuple[Callable[[int], nn.Module], Callable[[], dict[str, torch
                tokens),
     "mixtral": (family("MixtralForCausalLM", EXPERTS, LAYERS), tokens),
     "stage": (Stage, lambda: {"x": torch.randn(2, 16, WIDTH)}),
+    "experts": (ExpertStage, lambda: {"x": torch.randn(2, 16, WIDTH)}),
     "last stage": (LastStage, lambda: {"x": torch.randn(2, 16, WIDTH)}),
     "tied": (Tied, lambda: {"x": torch.randint(251, (2, 16))}),
 }

@@ -6,6 +6,8 @@
 // RUN: tp-compile %t/model.mlir --plan=transformer --mesh=dp=2 --write-plan=- | FileCheck %s --match-full-lines --check-prefix=BATCH-ALONE
 // RUN: tp-compile %t/router.mlir --plan=transformer --mesh=tp=2 --write-plan=- 2>%t/router.err | FileCheck %s --match-full-lines --check-prefix=ROUTER
 // RUN: FileCheck %s --input-file=%t/router.err --check-prefix=WARNED
+// RUN: tp-compile %t/experts.mlir --plan=transformer --mesh=tp=2 --write-plan=- 2>&1 | FileCheck %s --match-full-lines --check-prefix=EXPERTS
+// RUN: tp-compile %t/experts.mlir --plan=transformer --mesh=tp=2 --verify --explain=- 2>&1 | FileCheck %s --check-prefix=SENT
 // RUN: sed 's/@main/@decode/; s/tensor<4x/tensor<1x/g; /^#/d' %t/model.mlir > %t/decode.mlir
 // RUN: cat %t/model.mlir %t/decode.mlir > %t/two.mlir
 // RUN: tp-compile %t/two.mlir '--plan=transformer{sequence_parallel}' --mesh=tp=2 --verify -o %t/two.tp 2>&1 | FileCheck %s --check-prefix=TWO
@@ -79,6 +81,22 @@
 // WARNED: transformer:1:1: warning: style transformer has no place for 'alone', whose weight every rank holds whole: it is alone in its block, with no other linear layer to pair it with; an entry for it says otherwise
 // WARNED-NOT: warning
 
+// Experts in one product with what all of them read: of the first block the inner width is
+// sharded, along which each expert's second product sums, of the other one the experts,
+// which one product sums over.
+// EXPERTS-NOT: {{.*}}warning{{.*}}
+// EXPERTS:      tp.plan @transformer on #mesh["tp"] {
+// EXPERTS-NEXT:   tp.parallelize "m.down" with rowwise
+// EXPERTS-NEXT:   tp.parallelize "n.up" with colwise
+// EXPERTS-NEXT:   tp.parallelize "n.down" with rowwise
+// EXPERTS-NEXT:   tp.argument "m.up" shard<2>
+// EXPERTS-NEXT:   tp.result 0 shard<0>
+// EXPERTS-NEXT: }
+// SENT: verified: {{[0-9]+}} values agree on 2 ranks
+// SENT: all_reduce over tp at {{.*}}: f32, 192 bytes
+// SENT: reduce_scatter over tp at {{.*}}: f32, 96 bytes
+// SENT: 2 2 288 20.0 in all
+
 // The next token is no sequence.
 // TWO: transformer:1:1: warning: style transformer leaves out sequence_parallel: the sequence of @decode has one row, and a plan is for all entries
 
@@ -139,6 +157,47 @@ func.func @main(%x: tensor<4x8xf32> {tp.name = "x", tp.kind = "user_input"}, %n:
   %sum = linalg.add ins(%down, %x : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e8 : tensor<4x8xf32>) -> tensor<4x8xf32> loc(""("sum"))
   %logits = linalg.matmul ins(%sum, %c : tensor<4x8xf32>, tensor<8x32xf32>) outs(%z32 : tensor<4x32xf32>) -> tensor<4x32xf32> loc("c"("logits"))
   return %logits : tensor<4x32xf32>
+}
+//--- experts.mlir
+#rows = affine_map<(i, j) -> (i, j)>
+func.func @main(%x: tensor<6x8xf32> {tp.name = "x", tp.kind = "user_input"}, %r: tensor<6x4xf32> {tp.name = "r", tp.kind = "user_input"}, %mu: tensor<4x8x16xf32> {tp.name = "m.up", tp.kind = "parameter"}, %md: tensor<4x16x8xf32> {tp.name = "m.down", tp.kind = "parameter"}, %nu: tensor<4x8x16xf32> {tp.name = "n.up", tp.kind = "parameter"}, %nd: tensor<4x16x8xf32> {tp.name = "n.down", tp.kind = "parameter"}) -> (tensor<6x8xf32> {tp.name = "y"}) {
+  %zero = arith.constant 0.0 : f32
+  %e8 = tensor.empty() : tensor<6x8xf32>
+  %z8 = linalg.fill ins(%zero : f32) outs(%e8 : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %ew = tensor.empty() : tensor<8x4x16xf32>
+  %e64 = tensor.empty() : tensor<6x64xf32>
+  %z64 = linalg.fill ins(%zero : f32) outs(%e64 : tensor<6x64xf32>) -> tensor<6x64xf32>
+  // einsum "td,edi->tei", "tei,eio,te->to"
+  %mt = linalg.transpose ins(%mu : tensor<4x8x16xf32>) outs(%ew : tensor<8x4x16xf32>) permutation = [1, 0, 2]
+  %mc = tensor.collapse_shape %mt [[0], [1, 2]] : tensor<8x4x16xf32> into tensor<8x64xf32>
+  %mh = linalg.matmul ins(%x, %mc : tensor<6x8xf32>, tensor<8x64xf32>) outs(%z64 : tensor<6x64xf32>) -> tensor<6x64xf32>
+  %me = tensor.expand_shape %mh [[0], [1, 2]] output_shape [6, 4, 16] : tensor<6x64xf32> into tensor<6x4x16xf32>
+  %eb = tensor.empty() : tensor<4x6x16xf32>
+  %mb = linalg.transpose ins(%me : tensor<6x4x16xf32>) outs(%eb : tensor<4x6x16xf32>) permutation = [1, 0, 2]
+  %eo = tensor.empty() : tensor<4x6x8xf32>
+  %zo = linalg.fill ins(%zero : f32) outs(%eo : tensor<4x6x8xf32>) -> tensor<4x6x8xf32>
+  %mo = linalg.batch_matmul ins(%mb, %md : tensor<4x6x16xf32>, tensor<4x16x8xf32>) outs(%zo : tensor<4x6x8xf32>) -> tensor<4x6x8xf32>
+  %ep = tensor.empty() : tensor<6x4x8xf32>
+  %mp = linalg.transpose ins(%mo : tensor<4x6x8xf32>) outs(%ep : tensor<6x4x8xf32>) permutation = [1, 0, 2]
+  %mr = tensor.expand_shape %r [[0], [1, 2]] output_shape [6, 1, 4] : tensor<6x4xf32> into tensor<6x1x4xf32>
+  %e1 = tensor.empty() : tensor<6x1x8xf32>
+  %z1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<6x1x8xf32>) -> tensor<6x1x8xf32>
+  %ms = linalg.batch_matmul ins(%mr, %mp : tensor<6x1x4xf32>, tensor<6x4x8xf32>) outs(%z1 : tensor<6x1x8xf32>) -> tensor<6x1x8xf32>
+  %my = tensor.collapse_shape %ms [[0], [1, 2]] : tensor<6x1x8xf32> into tensor<6x8xf32>
+  %s = linalg.add ins(%x, %my : tensor<6x8xf32>, tensor<6x8xf32>) outs(%e8 : tensor<6x8xf32>) -> tensor<6x8xf32>
+  // einsum "td,edi->tei", "tei,te,eio->to"
+  %nt = linalg.transpose ins(%nu : tensor<4x8x16xf32>) outs(%ew : tensor<8x4x16xf32>) permutation = [1, 0, 2]
+  %nc = tensor.collapse_shape %nt [[0], [1, 2]] : tensor<8x4x16xf32> into tensor<8x64xf32>
+  %nh = linalg.matmul ins(%s, %nc : tensor<6x8xf32>, tensor<8x64xf32>) outs(%z64 : tensor<6x64xf32>) -> tensor<6x64xf32>
+  %ne = tensor.expand_shape %nh [[0], [1, 2]] output_shape [6, 4, 16] : tensor<6x64xf32> into tensor<6x4x16xf32>
+  %et = tensor.empty() : tensor<6x4x16xf32>
+  %nr = linalg.broadcast ins(%r : tensor<6x4xf32>) outs(%et : tensor<6x4x16xf32>) dimensions = [2]
+  %nw = linalg.mul ins(%ne, %nr : tensor<6x4x16xf32>, tensor<6x4x16xf32>) outs(%et : tensor<6x4x16xf32>) -> tensor<6x4x16xf32>
+  %nm = tensor.collapse_shape %nw [[0], [1, 2]] : tensor<6x4x16xf32> into tensor<6x64xf32>
+  %nv = tensor.collapse_shape %nd [[0, 1], [2]] : tensor<4x16x8xf32> into tensor<64x8xf32>
+  %no = linalg.matmul ins(%nm, %nv : tensor<6x64xf32>, tensor<64x8xf32>) outs(%z8 : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %y = linalg.add ins(%s, %no : tensor<6x8xf32>, tensor<6x8xf32>) outs(%e8 : tensor<6x8xf32>) -> tensor<6x8xf32>
+  return %y : tensor<6x8xf32>
 }
 //--- router.mlir
 #rows = affine_map<(i, j) -> (i, j)>

@@ -86,14 +86,17 @@ std::optional<ParameterView> tp::follow(const ParameterView &view,
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
     next.value = collapse.getResult();
     for (ArrayRef<int64_t> group : collapse.getReassociationIndices()) {
-      int64_t &dim = next.dims.emplace_back(-1);
+      uint64_t bits = 0;
+      bool isOther = false;
       for (int64_t source : group) {
         if (collapse.getSrcType().getDimSize(source) == 1)
           continue;
-        if (dim != -1 && dim != view.dims[source])
-          return std::nullopt;
-        dim = view.dims[source];
+        bits |= bitsOfDims(view.dims[source]);
+        isOther |= view.dims[source] == -1;
       }
+      if (isOther && bits)
+        return std::nullopt;
+      next.dims.push_back(mergedDims(bits));
     }
     return next;
   }

@@ -9,11 +9,14 @@
 #define TP_LIB_TRANSFORMS_PLAN_PARAMETERS_PARAMETERVIEW_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace tp {
 
 /// A value that is a view of a parameter, and the parameter's dimension that
-/// each of its dimensions is (part of); -1: none.
+/// each of its dimensions is (part of); -1: none. Below that it is several,
+/// which a reshape has merged (mergedDims).
 struct ParameterView {
   mlir::Value value;
   llvm::SmallVector<int64_t> dims;
@@ -24,6 +27,16 @@ struct ParameterView {
   /// same `stackedDim`.
   std::optional<unsigned> partOf = std::nullopt;
 };
+
+/// The parameter's dimensions that a dimension of a view is, as bits.
+inline uint64_t bitsOfDims(int64_t dim) {
+  return dim >= 0 ? uint64_t(1) << dim : uint64_t(-1 - dim);
+}
+/// The reverse.
+inline int64_t mergedDims(uint64_t bits) {
+  return llvm::isPowerOf2_64(bits) ? llvm::countr_zero(bits)
+                                   : -1 - int64_t(bits);
+}
 
 /// `view` seen through `op`, or nothing where `op` is not a view of it.
 std::optional<ParameterView> follow(const ParameterView &view,

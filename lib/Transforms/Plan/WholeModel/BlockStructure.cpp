@@ -17,7 +17,7 @@ BlockStructure::BlockStructure(func::FuncOp function,
     : function(function), activations(function, uses),
       stream(activations.size()), split(activations.size()),
       roles(activations.linears().size(), LinearRole::Outside),
-      joined(roles.size()), ofStream(roles.size()) {
+      joined(roles.size()), ofStream(roles.size()), experts(roles.size()) {
   findSums();
   findRoles();
   findTables(uses);
@@ -114,6 +114,34 @@ void BlockStructure::findSums() {
 // Roles
 //===----------------------------------------------------------------------===//
 
+/// The sizes of the weight's dimensions along which a product has one matrix of
+/// many.
+static SmallVector<int64_t, 1> expertsOf(const ParameterUse &use) {
+  SmallVector<int64_t, 1> sizes;
+  auto shape = cast<RankedTensorType>(use.parameter.getType()).getShape();
+  for (auto [size, isBatched] : llvm::zip(shape, use.batched))
+    if (isBatched)
+      sizes.push_back(size);
+  return sizes;
+}
+
+std::optional<unsigned> BlockStructure::shardedDim(unsigned linear) const {
+  const ParameterUse &use = *activations.linears()[linear].use;
+  auto shape = cast<RankedTensorType>(use.parameter.getType()).getShape();
+  bool colwise = roles[linear] != LinearRole::Rows;
+  SmallVector<unsigned> dims;
+  for (auto [dim, contracted] : llvm::enumerate(use.contracted))
+    if (contracted != colwise && dim != use.stackedDim && !use.batched[dim])
+      dims.push_back(dim);
+  for (int64_t size : experts[linear]) {
+    auto *of =
+        llvm::find_if(dims, [&](unsigned dim) { return shape[dim] == size; });
+    if (dims.size() > 1 && of != dims.end())
+      dims.erase(of);
+  }
+  return dims.empty() ? std::nullopt : std::optional(dims.front());
+}
+
 void BlockStructure::findBlockRoles(unsigned number) {
   const Sum &sum = sums[number];
   ArrayRef<LinearLayer> linears = activations.linears();
@@ -136,6 +164,8 @@ void BlockStructure::findBlockRoles(unsigned number) {
           roles[each] = LinearRole::Whole;
       if (roles[feeder] == LinearRole::Outside)
         roles[feeder] = LinearRole::Columns;
+      experts[feeder] = expertsOf(*linears[layer].use);
+      experts[layer] = expertsOf(*linears[feeder].use);
     }
   }
   for (unsigned layer : last)

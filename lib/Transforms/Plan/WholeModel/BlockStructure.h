@@ -43,6 +43,9 @@ public:
   /// Whether the result of a layer with rows is added to that of another one
   /// before the stream: one reduction serves both.
   bool isJoined(unsigned linear) const { return joined[linear]; }
+  /// The dimension of the layer's weight that its role shards: with those of
+  /// the layers that it is paired with, the ranks have parts of one width.
+  std::optional<unsigned> shardedDim(unsigned linear) const;
   /// Whether a layer reads the stream, not what another layer made of it.
   bool readsStream(unsigned linear) const { return ofStream[linear]; }
   /// Tables of tokens (the largest that a sum of embeddings looks up in), and
@@ -82,6 +85,9 @@ private:
   llvm::BitVector split;
   std::vector<LinearRole> roles;
   llvm::BitVector joined, ofStream;
+  /// For each layer the numbers of experts of its partners: a layer makes what
+  /// all experts take of one input, or sums what all have made, in one product.
+  std::vector<llvm::SmallVector<int64_t, 1>> experts;
   std::vector<const ParameterUse *> tokens, others;
 };
 

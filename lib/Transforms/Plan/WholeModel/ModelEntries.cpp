@@ -208,7 +208,7 @@ void EntryWriter::addLinear(unsigned number) {
   switch (blocks.role(number)) {
   case LinearRole::Columns:
     return addUse(use, "colwise", input.empty() ? "" : " {" + input + "}",
-                  shardedDim(use, /*colwise=*/true));
+                  blocks.shardedDim(number));
   case LinearRole::Rows: {
     std::string output;
     if (options.sequenceParallel && !blocks.isJoined(number) &&
@@ -217,7 +217,7 @@ void EntryWriter::addLinear(unsigned number) {
           " {output_layouts = [shard<" + sequenceDim(use.outputView) + ">]}";
     else if (options.sequenceParallel)
       output = " {output_layouts = [none]}";
-    addUse(use, "rowwise", output, shardedDim(use, /*colwise=*/false));
+    addUse(use, "rowwise", output, blocks.shardedDim(number));
     if (!isModule && use.contracted.size() > 2)
       addExperts(use);
     return;
@@ -228,7 +228,7 @@ void EntryWriter::addLinear(unsigned number) {
     std::string both =
         input + (input.empty() || output.empty() ? "" : ", ") + output;
     return addUse(use, "colwise", both.empty() ? "" : " {" + both + "}",
-                  shardedDim(use, /*colwise=*/true));
+                  blocks.shardedDim(number));
   }
   case LinearRole::Whole:
     return addUse(use, "replicate", "", std::nullopt);
