@@ -8,6 +8,7 @@
 #include "Binder.h"
 #include "Ports/PartialPorts.h"
 #include "tp/IR/Entries.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tp;
@@ -64,9 +65,10 @@ static bool haveSameLetters(StringRef left, StringRef right) {
 }
 
 /// The name that differs from `text` in fewest letters, if any is near; before
-/// those `text` with another prefix.
-static std::string nearest(const PortNames &names, size_t count,
-                           StringRef text) {
+/// those `text` with another prefix, behind them the shortest that begins with
+/// `text` or that `text` begins with.
+std::string Binder::nearest(const PortNames &names, size_t count,
+                            StringRef text) {
   SmallVector<StringRef> all;
   for (unsigned port = 0; port < count; ++port)
     if (!names.isOptimizerState(port))
@@ -84,7 +86,24 @@ static std::string nearest(const PortNames &names, size_t count,
       best = name;
     }
   }
+  constexpr size_t fewestLetters = 3; // Of fewer, many names begin alike.
+  if (best.empty() && text.size() >= fewestLetters)
+    for (StringRef name : all)
+      if (name.size() >= fewestLetters &&
+          (name.starts_with(text) || text.starts_with(name)) &&
+          (best.empty() || name.size() < best.size()))
+        best = name;
   return best.str();
+}
+
+/// The names of what calls give and get, where these are few.
+static std::string listed(const PortNames &names, size_t count) {
+  constexpr size_t most = 5;
+  SmallVector<std::string> found;
+  for (unsigned port = 0; port < count; ++port)
+    if (names.kind(port).starts_with("user_") && !names.name(port).empty())
+      found.push_back(("'" + names.name(port) + "'").str());
+  return found.size() > most ? "" : llvm::join(found, ", ");
 }
 
 SmallVector<unsigned> Binder::matching(const PortNames &names, size_t count,
@@ -142,9 +161,15 @@ FailureOr<SmallVector<unsigned>> Binder::portsOf(Operation *entry,
                             << "the function has no " << what << " " << name
                             << ", it has " << count << " " << what << "s";
   diag.attachNote(function.getLoc()) << "the function is here";
-  if (auto text = dyn_cast<StringAttr>(port))
-    if (std::string near = nearest(names, count, text); !near.empty())
-      diag.attachNote() << "did you mean '" << near << "'?";
+  auto text = dyn_cast<StringAttr>(port);
+  std::string near = text ? nearest(names, count, text) : "";
+  if (!near.empty())
+    diag.attachNote() << "did you mean '" << near << "'?";
+  else if (text)
+    if (std::string some = listed(names, count); !some.empty())
+      diag.attachNote() << (what == "argument" ? "its inputs are "
+                                               : "its results are ")
+                        << some;
   return diag;
 }
 

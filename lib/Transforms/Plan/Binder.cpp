@@ -141,9 +141,18 @@ LogicalResult Binder::refuseUnknown(Operation *entry, StringRef pattern) {
     diag.attachNote() << "it is an argument: pin it by tp.argument \""
                       << pattern << "\", in Python by 'argument " << pattern
                       << "'";
-  for (const Suggestion &each : tree.nearest(pattern, parameters))
+  SmallVector<Suggestion> suggestions = tree.nearest(pattern, parameters);
+  for (const Suggestion &each : suggestions)
     diag.attachNote() << "did you mean '" << each.name << "'? (" << each.matches
                       << (each.matches == 1 ? " match)" : " matches)");
+  if (!suggestions.empty() || argumentNamed(pattern))
+    return diag;
+  std::string near =
+      nearest(argumentNames, function.getNumArguments(), pattern);
+  if (!near.empty())
+    diag.attachNote() << "did you mean the argument '" << near
+                      << "'? pin it by tp.argument \"" << near
+                      << "\", in Python by 'argument " << near << "'";
   return diag;
 }
 

@@ -191,6 +191,9 @@ private:
   /// matches; optimizer states by their kind alone.
   static llvm::SmallVector<unsigned>
   matching(const PortNames &names, size_t count, llvm::StringRef pattern);
+  /// The port that a name which is none may mean, or an empty string.
+  static std::string nearest(const PortNames &names, size_t count,
+                             llvm::StringRef text);
   /// The ports that an entry names, by position, name or pattern.
   mlir::FailureOr<llvm::SmallVector<unsigned>>
   portsOf(mlir::Operation *entry, mlir::Attribute port, llvm::StringRef what,

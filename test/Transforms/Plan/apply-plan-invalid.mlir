@@ -823,3 +823,43 @@ func.func @main(%up: tensor<4x6x8xf32> {tp.name = "up", tp.kind = "parameter"}, 
   } -> tensor<3x6x8xf32>
   return %y : tensor<3x6x8xf32>
 }
+
+// -----
+
+// An argument that begins alike, and a style on what is nearly an input.
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "norm"}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+2 {{the function has no argument 'token', it has 2 arguments}}
+    // expected-note@+1 {{did you mean 'token_ids'?}}
+    tp.argument "token" shard<0>
+  }
+  // expected-note@+1 {{the function is here}}
+  func.func @main(%ids: tensor<4xf32> {tp.name = "token_ids", tp.kind = "user_input"}, %x: tensor<4xf32> {tp.name = "token_ids_of_next", tp.kind = "user_input"}) -> tensor<4xf32> { return %x : tensor<4xf32> }
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "norm"}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+2 {{no module or parameter matches 'tokens_id'}}
+    // expected-note@+1 {{did you mean the argument 'tokens_ids'? pin it by tp.argument "tokens_ids", in Python by 'argument tokens_ids'}}
+    tp.parallelize "tokens_id" with colwise
+  }
+  func.func @main(%x: tensor<4xf32> {tp.name = "tokens_ids", tp.kind = "user_input"}) -> tensor<4xf32> { return %x : tensor<4xf32> }
+}
+
+// -----
+
+#mesh = #tp.mesh<"tp" = 2>
+module attributes {tp.modules = [{name = "norm"}]} {
+  tp.plan @p on #mesh["tp"] {
+    // expected-error@+2 {{the function has no argument 'batch', it has 2 arguments}}
+    // expected-note@+1 {{its inputs are 'x', 'mask'}}
+    tp.argument "batch" shard<0>
+  }
+  // expected-note@+1 {{the function is here}}
+  func.func @main(%x: tensor<4xf32> {tp.name = "x", tp.kind = "user_input"}, %m: tensor<4xf32> {tp.name = "mask", tp.kind = "user_input"}) -> tensor<4xf32> { return %x : tensor<4xf32> }
+}
