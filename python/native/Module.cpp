@@ -19,6 +19,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h> // IWYU pragma: keep
 #include <nanobind/stl/vector.h> // IWYU pragma: keep
+#include <optional>
 #include <string_view>
 
 namespace nb = nanobind;
@@ -170,6 +171,17 @@ struct Rank {
     check(tp_rank_wait(handle));
   }
 
+  /// The command that the rank is at.
+  std::string place() const {
+    std::string text(
+        size_t(tp_transport_describe(transport, artifact, number, nullptr, 0)) +
+            1,
+        '\0');
+    tp_transport_describe(transport, artifact, number, text.data(),
+                          int64_t(text.size()));
+    return text.c_str();
+  }
+
   const tp_artifact *artifact;
   tp_transport *transport;
   int64_t number;
@@ -183,27 +195,44 @@ struct Threads {
       : ranks(std::move(ranks)), threads(this->ranks.size()) {}
 
   /// Runs a step of these, which are the ranks with one of their entries. A
-  /// signal, such as ^C, ends it.
+  /// signal, such as ^C, ends it, and so does the failure of a rank. Ranks that
+  /// do not end then, and that wait for something or had a second signal, are
+  /// left to themselves: nothing can end a thread.
   void step(const std::vector<Rank *> &entry) {
-    bool interrupted = false;
-    threads.start([&](size_t rank) {
+    threads.start([entry](size_t rank) {
       entry[rank]->step();
       return Failure();
     });
-    for (bool ended = false; !ended;) {
+    std::optional<nb::python_error> interrupt;
+    // Time in which this process is stopped does not count.
+    int64_t used = 0;
+    int quietWaits = 0;
+    for (;;) {
       {
         nb::gil_scoped_release release;
-        ended = threads.wait(std::chrono::milliseconds(100));
+        if (threads.wait(std::chrono::milliseconds(100)))
+          break;
       }
-      if (!ended && !interrupted && PyErr_CheckSignals() != 0) {
-        interrupted = true;
+      bool isSecond = false;
+      if (PyErr_CheckSignals() != 0) {
+        isSecond = interrupt.has_value();
+        interrupt.emplace();
         std::string why = "rank " + std::to_string(ranks[0]->number) +
                           ": its step was interrupted";
         tp_transport_abort(ranks[0]->transport, ranks[0]->number, why.c_str());
       }
+      // All ranks end with a failed assertion.
+      std::optional<Failure> failure = findFailure();
+      if (!interrupt && (!failure || failure->code() == TP_ASSERT))
+        continue;
+      int64_t now = threads.processorTime();
+      quietWaits = now == used ? quietWaits + 1 : 0;
+      used = now;
+      if (isSecond || quietWaits == 20)
+        leave(entry, interrupt);
     }
-    if (interrupted)
-      throw nb::python_error();
+    if (interrupt)
+      throw nb::python_error(*interrupt);
     throwFirst();
   }
 
@@ -231,15 +260,42 @@ struct Threads {
   RankThreads threads;
 
 private:
-  void throwFirst() const {
+  /// Throws what has ended the step, and which ranks are where in it. What they
+  /// use stays until the process ends.
+  [[noreturn]] void leave(const std::vector<Rank *> &entry,
+                          std::optional<nb::python_error> &interrupt) {
+    std::string where;
+    for (size_t rank : threads.running())
+      where += (where.empty() ? "rank " : ", rank ") +
+               std::to_string(entry[rank]->number) + " has not ended " +
+               entry[rank]->place();
+    for (Rank *rank : entry)
+      nb::find(rank).inc_ref();
+    threads.leave();
+    if (interrupt && !interrupt->matches(PyExc_KeyboardInterrupt))
+      throw nb::python_error(*interrupt);
+    if (interrupt) {
+      PyErr_SetString(PyExc_KeyboardInterrupt, where.c_str());
+      throw nb::python_error();
+    }
+    Failure failure = findFailure().value_or(Failure());
+    throw Failure(failure.code(),
+                  failure.what() + (where.empty() ? "" : "; " + where));
+  }
+
+  std::optional<Failure> findFailure() const {
     // A rank's own failure says more than what it means for the others.
-    const Failure *first = nullptr;
+    std::optional<Failure> first;
     for (const Failure &failure : threads.failures())
       if (failure.code() != TP_OK &&
           (!first || first->code() == TP_RANK_FAILED))
-        first = &failure;
-    if (first)
-      throw Failure(*first);
+        first = failure;
+    return first;
+  }
+
+  void throwFirst() const {
+    if (std::optional<Failure> failure = findFailure())
+      throw Failure(*failure);
   }
 };
 

@@ -126,4 +126,14 @@ void tp_transport_abort(tp_transport *transport, int64_t rank,
     transport->transport->abort(
         {Code::RankFailed, rank, message ? message : ""});
 }
+int64_t tp_transport_describe(const tp_transport *transport,
+                              const tp_artifact *artifact, int64_t rank,
+                              char *text, int64_t size) {
+  std::string place;
+  if (transport && artifact && rank >= 0 && rank < transport->transport->size())
+    place = artifact->entry().describe(transport->transport->progress(rank));
+  if (text && size > 0)
+    text[place.copy(text, size_t(size) - 1)] = '\0';
+  return int64_t(place.size());
+}
 void tp_transport_free(tp_transport *transport) { delete transport; }

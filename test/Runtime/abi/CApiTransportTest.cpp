@@ -146,8 +146,17 @@ TEST(CApiTransportTest, NoKernelRunsAfterAnAbort) {
   auto *from = static_cast<float *>(in.data);
   const auto *to = static_cast<const float *>(out.data);
   *from = 3;
+  // Where a rank is, as much of it as there is room for.
+  char text[32];
+  EXPECT_EQ(tp_transport_describe(transport, artifact, 0, text, 8), 20);
+  EXPECT_STREQ(text, "the sta");
+  EXPECT_EQ(tp_transport_describe(transport, artifact, 0, nullptr, 0), 20);
+  EXPECT_EQ(tp_transport_describe(transport, artifact, 1, text, 8), 0);
+  EXPECT_STREQ(text, "");
   expectOk(tp_rank_submit(rank, nullptr));
   expectOk(tp_rank_wait(rank));
+  EXPECT_EQ(tp_transport_describe(transport, artifact, 0, text, 32), 19);
+  EXPECT_STREQ(text, "the end of the step");
   EXPECT_EQ(*to, 6);
   *from = 4;
   tp_transport_abort(transport, 0, "the host ends");

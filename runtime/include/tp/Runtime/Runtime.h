@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 /** Grows by one with every change that an old caller could notice. */
-#define TP_ABI_VERSION 11
+#define TP_ABI_VERSION 12
 /** TP_ABI_VERSION of the library that is loaded. */
 TP_API uint32_t tp_abi_version(void);
 
@@ -240,6 +240,14 @@ TP_API tp_status *tp_transport_store(const tp_artifact *artifact, int64_t rank,
    the run by itself. */
 TP_API void tp_transport_abort(tp_transport *transport, int64_t rank,
                                const char *message);
+/** What a rank is at, for messages about one that does not answer: "command 5,
+    all_reduce 'linear_3' of module 'layers.0.wo'". Writes as much of it as
+    `size` bytes hold, with a 0 behind it, and returns how many bytes all of it
+    has. The artifact is the one of the transport. Any thread may call it. From
+    version 12 on. */
+TP_API int64_t tp_transport_describe(const tp_transport *transport,
+                                     const tp_artifact *artifact, int64_t rank,
+                                     char *text, int64_t size);
 TP_API void tp_transport_free(tp_transport *transport);
 
 /*--- rank -----------------------------------------------------------------*/
