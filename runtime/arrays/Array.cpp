@@ -23,6 +23,13 @@ Array tp::runtime::makeArray(DataType dtype, std::vector<int64_t> shape,
   return array;
 }
 
+ArraySource tp::runtime::sourceOf(const Array &array) {
+  return {array.dtype, array.shape, [array](Array &made) {
+            made = array;
+            return Status();
+          }};
+}
+
 Array tp::runtime::rowMajor(const Array &array) {
   if (array.strides == rowMajorStrides(array.shape))
     return array;

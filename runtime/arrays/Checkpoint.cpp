@@ -9,6 +9,7 @@
 #include "Crc32.h"
 #include "format/JsonReader.h"
 #include "tp/Runtime/MappedFile.h"
+#include <algorithm>
 #include <filesystem>
 
 using namespace tp::runtime;
@@ -121,24 +122,44 @@ static Status readIndex(const std::string &path, std::string_view text,
   return status.ok() ? status : status.within(path);
 }
 
+static Status crcOf(const MappedFile &file, std::string &text) {
+  constexpr uint64_t mostBytes = 16 << 20;
+  uint32_t crc = 0;
+  for (uint64_t at = 0; at < file.fileSize(); at += mostBytes) {
+    MappedFile part;
+    if (Status status =
+            file.map(at, std::min(mostBytes, file.fileSize() - at), part);
+        !status.ok())
+      return status;
+    crc = crc32(part.bytes(), crc);
+  }
+  text = crcText(crc);
+  return {};
+}
+
 static Status openFile(const std::string &path, const FileRow &row,
                        bool compares, SafeTensors &file) {
   std::error_code error;
   if (!std::filesystem::exists(path, error))
     return formatError(path + ": is missing: the checkpoint is incomplete");
   MappedFile mapped;
-  if (Status status = MappedFile::open(path, mapped); !status.ok())
+  if (Status status = MappedFile::open(path, mapped, MappedFile::Parts);
+      !status.ok())
     return status;
-  uint64_t size = mapped.bytes().size();
+  uint64_t size = mapped.fileSize();
   if (size != row.bytes)
     return formatError(path + ": has " + std::to_string(size) +
                        " bytes, expected " + std::to_string(row.bytes) +
                        ": the file is " +
                        (size < row.bytes ? "cut" : "another one"));
-  if (compares)
-    if (std::string crc = crcText(crc32(mapped.bytes())); crc != row.crc)
+  if (compares) {
+    std::string crc;
+    if (Status status = crcOf(mapped, crc); !status.ok())
+      return status;
+    if (crc != row.crc)
       return formatError(path + ": has the CRC-32 " + crc + ", expected " +
                          row.crc + ": the file is damaged");
+  }
   return SafeTensors::open(path, file);
 }
 
@@ -179,6 +200,6 @@ Status Checkpoint::open(const std::string &folder, bool compares,
   return {};
 }
 
-Status Checkpoint::array(const std::string &key, Array &array) const {
-  return files.at(places.at(key)).array(key, array);
+Status Checkpoint::source(const std::string &key, ArraySource &source) const {
+  return files.at(places.at(key)).source(key, source);
 }

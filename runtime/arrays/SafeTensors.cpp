@@ -11,7 +11,6 @@
 #include "format/JsonWriter.h"
 #include "tp/Runtime/OutputFile.h"
 #include <algorithm>
-#include <cstring>
 
 using namespace tp::runtime;
 
@@ -100,7 +99,8 @@ Status checkCoverage(const std::map<std::string, SafeTensors::Entry> &table,
 Status SafeTensors::open(const std::string &path, SafeTensors &file) {
   SafeTensors opened;
   opened.file = std::make_shared<MappedFile>();
-  if (Status status = MappedFile::open(path, *opened.file); !status.ok())
+  if (Status status = MappedFile::open(path, *opened.file, MappedFile::Parts);
+      !status.ok())
     return status;
   if (Status status = opened.readHeader(); !status.ok())
     return status.within(path);
@@ -116,7 +116,13 @@ static bool isPickle(std::string_view bytes) {
 }
 
 Status SafeTensors::readHeader() {
-  std::string_view bytes = file->bytes();
+  uint64_t size = file->fileSize();
+  constexpr uint64_t mostOfMagic = 8;
+  MappedFile start;
+  if (Status status = file->map(0, std::min(size, mostOfMagic), start);
+      !status.ok())
+    return status;
+  std::string_view bytes = start.bytes();
   if (isPickle(bytes))
     return formatError(
         "expected a .safetensors file, got a pickle, as torch.save writes it; "
@@ -132,18 +138,21 @@ Status SafeTensors::readHeader() {
   uint64_t length = 0;
   for (int i = 0; i < 8; ++i)
     length |= uint64_t(uint8_t(bytes[i])) << (8 * i);
-  if (length > bytes.size() - 8)
+  if (length > size - 8)
     return formatError("truncated .safetensors file: its header needs " +
                        std::to_string(length) + " bytes, the file has " +
-                       std::to_string(bytes.size() - 8) + " after the length");
+                       std::to_string(size - 8) + " after the length");
   if (length > maxHeaderBytes)
     return formatError("a .safetensors header has at most " +
                        std::to_string(maxHeaderBytes) + " bytes, this one " +
                        std::to_string(length));
   dataStart = 8 + length;
-  uint64_t dataBytes = bytes.size() - dataStart;
+  uint64_t dataBytes = size - dataStart;
+  MappedFile text;
+  if (Status status = file->map(8, length, text); !status.ok())
+    return status;
   nlohmann::json header;
-  if (Status status = parseJson(bytes.substr(8, length), header); !status.ok())
+  if (Status status = parseJson(text.bytes(), header); !status.ok())
     return status.within("header");
   if (!header.is_object())
     return formatError("header: expected an object");
@@ -170,11 +179,28 @@ Status SafeTensors::readHeader() {
   return checkCoverage(table, dataBytes);
 }
 
-std::string_view SafeTensors::bytes(const Entry &entry) const {
-  return file->bytes().substr(dataStart + entry.begin, entry.end - entry.begin);
+Status SafeTensors::map(const Entry &entry, MappedFile &part) const {
+  return file->map(dataStart + entry.begin, entry.end - entry.begin, part);
+}
+
+Status SafeTensors::compare(const Entry &entry, const SafeTensors &other,
+                            const Entry &otherEntry, bool &equal) const {
+  MappedFile mine, others;
+  if (Status status = map(entry, mine); !status.ok())
+    return status;
+  if (Status status = other.map(otherEntry, others); !status.ok())
+    return status;
+  equal = mine.bytes() == others.bytes();
+  return {};
 }
 
 Status SafeTensors::array(const std::string &key, Array &array) const {
+  ArraySource tensor;
+  Status status = source(key, tensor);
+  return status.ok() ? tensor.elements(array) : status;
+}
+
+Status SafeTensors::source(const std::string &key, ArraySource &source) const {
   auto found = table.find(key);
   if (found == table.end()) {
     std::string names;
@@ -193,11 +219,21 @@ Status SafeTensors::array(const std::string &key, Array &array) const {
         path() + ": tensor '" + key + "' has the type " + entry.dtype +
         ", expected one of: F64 F32 F16 BF16 I64 I32 I16 I8 U64 U32 U16 U8 "
         "BOOL F8_E5M2 F8_E4M3");
-  array.dtype = *type->type;
-  array.shape = entry.shape;
-  array.strides = rowMajorStrides(entry.shape);
-  array.data = bytes(entry).data();
-  array.owner = file;
+  source.dtype = *type->type;
+  source.shape = entry.shape;
+  source.elements = [file = file, dtype = source.dtype, shape = entry.shape,
+                     begin = dataStart + entry.begin,
+                     size = entry.end - entry.begin](Array &array) {
+    auto part = std::make_shared<MappedFile>();
+    if (Status status = file->map(begin, size, *part); !status.ok())
+      return status;
+    array.dtype = dtype;
+    array.shape = shape;
+    array.strides = rowMajorStrides(shape);
+    array.data = part->bytes().data();
+    array.owner = std::move(part);
+    return Status();
+  };
   return {};
 }
 
@@ -270,134 +306,28 @@ tp::runtime::writeSafeTensors(const std::string &path,
 }
 
 Status tp::runtime::writeDurableSafeTensors(
-    const std::string &path,
-    const std::map<std::string, TensorToWrite> &tensors, WrittenFile *written) {
+    const std::string &path, const std::map<std::string, ArraySource> &tensors,
+    WrittenFile *written) {
   std::string header;
   if (Status status = makeHeader(tensors, header, written != nullptr);
       !status.ok())
     return status.within(path);
   auto next = tensors.begin();
   Array array;
-  return writeDurableFile(path, tensors.size() + 1, [&](size_t part) {
-    std::string_view bytes = header;
+  auto partAt = [&](size_t part, std::string_view &bytes) -> Status {
+    bytes = header;
     if (part > 0) {
-      array = rowMajor(next++->second.elements());
+      array = {};
+      if (Status status = next++->second.elements(array); !status.ok())
+        return status;
+      array = rowMajor(array);
       bytes = std::string_view(array.data, array.bytes());
     }
     if (written) {
       written->bytes += bytes.size();
       written->crc = crc32(bytes, written->crc);
     }
-    return bytes;
-  });
-}
-
-Status WeightFiles::open(const std::vector<std::string> &paths,
-                         WeightFiles &files) {
-  WeightFiles opened;
-  for (const std::string &path : paths)
-    if (Status status = opened.add(path); !status.ok())
-      return status;
-  files = std::move(opened);
-  return {};
-}
-
-Status WeightFiles::add(const std::string &path) {
-  listing += (listing.empty() ? "" : ", ") + path;
-  return path.ends_with(".index.json") ? addIndex(path) : addFile(path);
-}
-
-Status WeightFiles::addIndex(const std::string &path) {
-  MappedFile index;
-  if (Status status = MappedFile::open(path, index); !status.ok())
-    return status;
-  nlohmann::json value;
-  Status status = parseJson(index.bytes(), value);
-  if (!status.ok())
-    return status.within(path);
-  JsonReader map = JsonReader(value, status).at("weight_map");
-  std::map<std::string, std::vector<std::string>> keysOfFile;
-  for (const auto &[key, file] : map.members())
-    keysOfFile[file.text()].push_back(key);
-  if (!status.ok())
-    return status.within(path);
-  size_t slash = path.rfind('/');
-  std::string folder =
-      slash == std::string::npos ? "" : path.substr(0, slash + 1);
-  for (const auto &[name, keys] : keysOfFile) {
-    // The files of an index stand beside it.
-    if (name.empty() || name.find('/') != std::string::npos || name == "..")
-      return formatError(path + ": '" + name +
-                         "' is no name of a file in the same folder");
-    if (Status added = addFile(folder + name); !added.ok())
-      return added.within(path);
-    for (const std::string &key : keys)
-      if (!files.back().entries().contains(key))
-        return formatError(path + ": key '" + key + "' should be in '" + name +
-                           "', which does not have it");
-  }
-  return {};
-}
-
-Status WeightFiles::addFile(const std::string &path) {
-  SafeTensors file;
-  if (Status status = SafeTensors::open(path, file); !status.ok())
-    return status;
-  for (const auto &[key, entry] : file.entries()) {
-    auto [place, isNew] = places.emplace(key, files.size());
-    if (isNew)
-      continue;
-    const SafeTensors &other = files[place->second];
-    const SafeTensors::Entry &otherEntry = other.entries().at(key);
-    if (entry.dtype != otherEntry.dtype || entry.shape != otherEntry.shape ||
-        file.bytes(entry) != other.bytes(otherEntry))
-      return formatError(path + ": tensor '" + key +
-                         "' differs from the one in " + other.path());
-  }
-  files.push_back(std::move(file));
-  return {};
-}
-
-std::vector<std::string> WeightFiles::keys() const {
-  std::vector<std::string> keys;
-  for (const auto &[key, file] : places)
-    keys.push_back(key);
-  return keys;
-}
-
-Status WeightFiles::lacks(const std::string &tensors) const {
-  return invalidArgument(
-      "no weight file has " + tensors +
-      (listing.empty() ? ": give --weights" : "; looked in " + listing));
-}
-
-Status WeightFiles::find(const std::vector<std::string> &keys, Array &array,
-                         std::string &place) const {
-  std::string wanted;
-  const SafeTensors *firstFile = nullptr;
-  const SafeTensors::Entry *first = nullptr;
-  std::string firstKey;
-  for (const std::string &key : keys) {
-    wanted += (wanted.empty() ? "'" : "' or '") + key;
-    auto found = places.find(key);
-    if (found == places.end())
-      continue;
-    const SafeTensors &file = files[found->second];
-    const SafeTensors::Entry &entry = file.entries().at(key);
-    if (!first) {
-      first = &entry;
-      firstFile = &file;
-      firstKey = key;
-      continue;
-    }
-    if (entry.dtype != first->dtype || entry.shape != first->shape ||
-        file.bytes(entry) != firstFile->bytes(*first))
-      return formatError("'" + firstKey + "' in " + firstFile->path() +
-                         " and '" + key + "' in " + file.path() +
-                         " are one tied weight, but their contents differ");
-  }
-  if (!first)
-    return lacks(wanted + "'");
-  place = firstFile->path() + ": tensor '" + firstKey + "'";
-  return firstFile->array(firstKey, array);
+    return {};
+  };
+  return writeDurableFile(path, tensors.size() + 1, partAt);
 }

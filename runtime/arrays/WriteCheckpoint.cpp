@@ -59,7 +59,7 @@ struct NewFiles {
   }
 };
 
-using Tensors = std::map<std::string, TensorToWrite>;
+using Tensors = std::map<std::string, ArraySource>;
 
 std::string numbered(size_t number) {
   std::string text = std::to_string(number);
@@ -177,9 +177,11 @@ Status tp::runtime::writeCheckpoint(const std::string &folder,
   for (const auto &[key, tensor] : model)
     modelBytes += tensor.bytes();
   std::string index = indexText(modelPlaces, statePlaces, modelBytes, files);
-  if (Status status =
-          writeDurableFile(folder + "/" + checkpointIndex, 1,
-                           [&](size_t) { return std::string_view(index); });
+  if (Status status = writeDurableFile(folder + "/" + checkpointIndex, 1,
+                                       [&](size_t, std::string_view &bytes) {
+                                         bytes = index;
+                                         return Status();
+                                       });
       !status.ok())
     return status;
   files.done = true;

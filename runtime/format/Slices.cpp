@@ -215,6 +215,22 @@ void tp::runtime::scatter(const RankSlice &slice, const void *global,
           localStrides);
 }
 
+RankSlice tp::runtime::sliceWithin(const RankSlice &slice,
+                                   const std::vector<int64_t> &offset,
+                                   const std::vector<int64_t> &shape) {
+  RankSlice within = slice;
+  within.shape = shape;
+  for (Box &box : within.boxes)
+    for (size_t d = 0; d < shape.size(); ++d) {
+      int64_t begin = std::max(box.global[d], offset[d]);
+      int64_t end = std::min(box.global[d] + box.size[d], offset[d] + shape[d]);
+      box.local[d] += begin - box.global[d];
+      box.global[d] = begin - offset[d];
+      box.size[d] = std::max<int64_t>(end - begin, 0);
+    }
+  return within;
+}
+
 ReducedBuffer::ReducedBuffer(const Port &port,
                              const std::vector<const char *> &buffers)
     : alone(buffers.front()) {

@@ -17,12 +17,15 @@
 
 using namespace tp::runtime;
 
-/// One row per file that is mapped. Rows stay for good and are used again, so
-/// that a signal handler can walk them at any time.
+/// One row per file that is open and per part that is mapped. Rows stay for
+/// good and are used again, so that a signal handler can walk them at any time.
 struct MappedFile::Mapping {
+  bool taken = false;
+  /// Null where nothing of the file is mapped by this row.
   std::atomic<const char *> begin = nullptr;
   size_t size = 0;
   std::string path;
+  /// Of a part -1: its file has a row of its own.
   int descriptor = -1;
   struct stat opened = {};
   Mapping *next = nullptr;
@@ -37,13 +40,14 @@ MappedFile::Mapping *MappedFile::claim(const MappedFile &file, int descriptor,
   std::lock_guard lock(claiming);
   auto *first = static_cast<Mapping *>(firstMapping.load());
   Mapping *row = first;
-  while (row && row->begin)
+  while (row && row->taken)
     row = row->next;
   if (!row) {
     row = new Mapping;
     row->next = first;
     firstMapping = row;
   }
+  row->taken = true;
   row->size = file.size;
   row->path = file.filePath;
   row->descriptor = descriptor;
@@ -67,7 +71,7 @@ Status MappedFile::checkAllUnchanged(bool byName) {
   std::lock_guard lock(claiming);
   for (auto *row = static_cast<Mapping *>(firstMapping.load()); row;
        row = row->next) {
-    if (!row->begin)
+    if (!row->taken || row->descriptor < 0)
       continue;
     const struct stat &before = row->opened;
     struct stat now;
@@ -88,7 +92,9 @@ MappedFile::~MappedFile() {
   if (mapping) {
     std::lock_guard lock(claiming);
     mapping->begin = nullptr;
-    ::close(mapping->descriptor);
+    mapping->taken = false;
+    if (mapping->descriptor >= 0)
+      ::close(mapping->descriptor);
   }
   if (size)
     munmap(const_cast<char *>(data), size);
@@ -99,6 +105,8 @@ MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
   std::swap(mapping, other.mapping);
   std::swap(data, other.data);
   std::swap(size, other.size);
+  std::swap(skipped, other.skipped);
+  std::swap(wholeSize, other.wholeSize);
   return *this;
 }
 
@@ -129,6 +137,14 @@ static void *readWhole(int descriptor, size_t size) {
   return memory;
 }
 
+static Status cannotMap(const std::string &path, uint64_t bytes) {
+  int error = errno;
+  if (error == ENOMEM)
+    return systemError(path + ": out of memory: cannot map " +
+                       std::to_string(bytes) + " bytes of it");
+  return fileError(path + ": cannot read: " + std::strerror(error));
+}
+
 Status MappedFile::open(const std::string &path, MappedFile &file,
                         Content content) {
   // The system would take what stands before it for the name.
@@ -145,13 +161,15 @@ Status MappedFile::open(const std::string &path, MappedFile &file,
     status = fileError(path + ": cannot read: " + std::strerror(errno));
   } else if (!S_ISREG(info.st_mode)) {
     status = fileError(path + ": not a regular file");
+  } else if (content == Parts) {
+    mapped.mapping = claim(mapped, descriptor, info);
   } else if (info.st_size > 0) {
     // An empty file cannot be mapped; it stays an empty view.
     void *memory = content == Copied ? readWhole(descriptor, info.st_size)
                                      : mmap(nullptr, info.st_size, PROT_READ,
                                             MAP_PRIVATE, descriptor, 0);
     if (memory == MAP_FAILED) {
-      status = fileError(path + ": cannot read: " + std::strerror(errno));
+      status = cannotMap(path, info.st_size);
     } else {
       mapped.data = static_cast<const char *>(memory);
       mapped.size = info.st_size;
@@ -159,9 +177,34 @@ Status MappedFile::open(const std::string &path, MappedFile &file,
         mapped.mapping = claim(mapped, descriptor, info);
     }
   }
+  mapped.wholeSize = status.ok() ? info.st_size : 0;
   if (!mapped.mapping)
     ::close(descriptor);
   if (status.ok())
     file = std::move(mapped);
   return status;
+}
+
+Status MappedFile::map(uint64_t offset, uint64_t bytes,
+                       MappedFile &part) const {
+  MappedFile mapped;
+  mapped.filePath = filePath;
+  mapped.wholeSize = wholeSize;
+  if (offset > wholeSize || bytes > wholeSize - offset)
+    return fileError(filePath + ": expected " + std::to_string(bytes) +
+                     " bytes from " + std::to_string(offset) +
+                     " on, the file has " + std::to_string(wholeSize));
+  if (bytes > 0) {
+    size_t skipped = offset % sysconf(_SC_PAGESIZE);
+    void *memory = mmap(nullptr, skipped + bytes, PROT_READ, MAP_PRIVATE,
+                        mapping->descriptor, offset - skipped);
+    if (memory == MAP_FAILED)
+      return cannotMap(filePath, bytes);
+    mapped.data = static_cast<const char *>(memory);
+    mapped.size = skipped + bytes;
+    mapped.skipped = skipped;
+    mapped.mapping = claim(mapped, /*descriptor=*/-1, {});
+  }
+  part = std::move(mapped);
+  return {};
 }

@@ -219,17 +219,23 @@ static bool syncFolderOf(const std::string &path) {
 
 Status tp::runtime::writeDurableFile(
     const std::string &path, size_t parts,
-    const std::function<std::string_view(size_t)> &partAt) {
+    const std::function<Status(size_t, std::string_view &)> &partAt) {
   OutputPlace place;
   if (Status status = findDurablePlace(path, place); !status.ok())
     return status;
   PipeSignalBlock held;
+  Status made;
   bool good = replaceFile(place.path, [&](int descriptor) {
-    for (size_t i = 0; i < parts; ++i)
-      if (!writeAll(descriptor, partAt(i)))
+    for (size_t i = 0; i < parts; ++i) {
+      std::string_view bytes;
+      made = partAt(i, bytes);
+      if (!made.ok() || !writeAll(descriptor, bytes))
         return false;
+    }
     return fsync(descriptor) == 0;
   });
+  if (!made.ok())
+    return made;
   good = good && syncFolderOf(place.path);
   return good ? Status()
               : fileError(path + ": cannot write: " + std::strerror(errno));

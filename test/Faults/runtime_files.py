@@ -13,6 +13,7 @@ GEMM = "runtime/core/Gemm.cpp"
 MIXED_GEMM = "runtime/core/MixedGemm.cpp"
 NPY = "runtime/arrays/Npy.cpp"
 TENSORS = "runtime/arrays/SafeTensors.cpp"
+WEIGHT_FILES = "runtime/arrays/WeightFiles.cpp"
 WEIGHT_FOLDER = "runtime/arrays/WeightFolder.cpp"
 WRITE = "runtime/io/WriteFile.cpp"
 PLACE = "runtime/io/OutputPlace.cpp"
@@ -217,8 +218,12 @@ FAULTS = [
     (".npy: a transposed array is written as it lies", NPY,
      "Array dense = rowMajor(array);", "const Array &dense = array;", "Npy*"),
     (".safetensors: data begins in the header", TENSORS,
-     "substr(dataStart + entry.begin,", "substr(8 + entry.begin,",
+     "begin = dataStart + entry.begin,", "begin = 8 + entry.begin,",
      "SafeTensors*:*Weight*"),
+    (".safetensors: the whole file is mapped", TENSORS,
+     "MappedFile::Parts", "MappedFile::Shared", "SafeTensorsTest.LargerThanTheLimit"),
+    ("file: a part begins where its page does", "runtime/io/MappedFile.cpp",
+     "    mapped.skipped = skipped;\n", "", "SafeTensors*:*Weight*"),
     (".safetensors: more bytes than elements", TENSORS,
      "  if (type && uint64_t(size) != entry.end - entry.begin)",
      "  if (type && uint64_t(size) > entry.end - entry.begin)",
@@ -229,18 +234,20 @@ FAULTS = [
     (".safetensors: bfloat is half precision", TENSORS,
      '{"BF16", 2, DataType::BF16}', '{"BF16", 2, DataType::F16}',
      "SafeTensors*:*Weight*"),
-    ("weights: a tied one has two contents", TENSORS,
-     "entry.shape != first->shape ||\n"
-     "        file.bytes(entry) != firstFile->bytes(*first))",
-     "entry.shape != first->shape)", "SafeTensors*:*Weight*"),
+    ("weights: a tied one has two contents", WEIGHT_FILES,
+     "file.compare(entry, *firstFile, *first, equal);", "Status();",
+     "SafeTensors*:*Weight*"),
+    ("weights: two files have two contents", WEIGHT_FILES,
+     "file.compare(entry, other, otherEntry, equal);", "Status();",
+     "SafeTensors*:*Weight*"),
     ("weights: a folder's file goes before its index", WEIGHT_FOLDER,
      "\"model.safetensors.index.json\", \"model.safetensors\",",
      "\"model.safetensors\", \"model.safetensors.index.json\",",
      "WeightFilesTest.AFolderStandsForItsFile"),
-    ("weights: two files have two contents", TENSORS,
-     "entry.shape != otherEntry.shape ||\n"
-     "        file.bytes(entry) != other.bytes(otherEntry))",
-     "entry.shape != otherEntry.shape)", "SafeTensors*:*Weight*"),
+    ("slices: a tensor of several begins the buffer", SLICES,
+     "      box.local[d] += begin - box.global[d];\n", "", SLICING),
+    ("slices: a tensor of several is read from its start", SLICES,
+     "box.global[d] = begin - offset[d];", "box.global[d] = 0;", SLICING),
     ("inputs: a boolean of 2", INPUT_LOADER,
      "if (uint8_t(array.data[i]) > 1)", "if (uint8_t(array.data[i]) > 2)",
      TOOL),

@@ -47,7 +47,7 @@ FAULTS = {
     ],
     "tools/tp-run/Data/InputLoader.cpp": [
         ("an input hides what was loaded",
-         "if («arrays[indices[i]].has_value()»)\n      return invalidArgument(",
+         "if («!parts[indices[i]].empty()»)\n      return invalidArgument(",
          "false", BAD_STATE),
     ],
     "lib/Codegen/Schedule/Schedule.cpp": [

@@ -60,10 +60,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   WeightFiles weights;
   if (!WeightFiles::open({path}, weights).ok())
     return 0;
+  ArraySource source;
   Array array;
   std::string place;
   for (const char *key : {"v", "w"})
-    if (weights.find({key}, array, place).ok() && array.elements() != 2)
+    if (weights.find({key}, source, place).ok() &&
+        source.elements(array).ok() && array.elements() != 2)
       abort();
   return 0;
 }

@@ -8,6 +8,11 @@
 #include "tp/Runtime/SafeTensors.h"
 #include "OpenedFile.h"
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace tp::test;
 using namespace tp::runtime;
@@ -175,6 +180,40 @@ TEST_F(SafeTensorsTest, Malformed) {
   EXPECT_EQ(array.dtype, DataType::F8E4M3FN);
 }
 
+/// Of a file that is larger than the limit of the address space a tensor after
+/// the other is there.
+TEST_F(SafeTensorsTest, LargerThanTheLimit) {
+  constexpr int64_t count = 32, bytes = 32 << 20;
+  json header;
+  for (int64_t i = 0; i < count; ++i)
+    header["t" + std::to_string(i)] =
+        entry("I8", {bytes}, i * bytes, (i + 1) * bytes);
+  std::string path = folder.write("large", file(header.dump(), ""));
+  int64_t start = int64_t(std::filesystem::file_size(path));
+  std::filesystem::resize_file(path, start + count * bytes);
+  std::fstream(path, std::ios::in | std::ios::out)
+      .seekp(start + count * bytes - 1)
+      .put('x');
+  pid_t child = fork();
+  if (child == 0) {
+    long long pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlim_t limit = pages * sysconf(_SC_PAGESIZE) + 8 * bytes;
+    rlimit space = {limit, limit};
+    setrlimit(RLIMIT_AS, &space);
+    bool good = SafeTensors::open(path, reader).ok();
+    Array array;
+    for (int64_t i = 0; i < count && good; ++i) {
+      good = reader.array("t" + std::to_string(i), array).ok();
+      good = good && array.data[bytes - 1] == (i == count - 1 ? 'x' : '\0');
+    }
+    _exit(good ? 0 : 1);
+  }
+  int ended = 0;
+  waitpid(child, &ended, 0);
+  EXPECT_TRUE(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+}
+
 class WeightFilesTest : public SafeTensorsTest {
 protected:
   std::string one(const std::string &name, const std::string &key,
@@ -184,7 +223,7 @@ protected:
     return folder.write(name, file(header.dump(), bytes));
   }
   WeightFiles files;
-  Array array;
+  ArraySource array;
   std::string place;
 };
 
@@ -251,7 +290,9 @@ TEST_F(WeightFilesTest, Index) {
   ASSERT_OK(index(R"({"weight_map": {"a": "part-1.safetensors",
                                      "b": "part-2.safetensors"}})"));
   ASSERT_OK(files.find({"b"}, array, place));
-  EXPECT_EQ(array.data[0], '3');
+  Array elements;
+  ASSERT_OK(array.elements(elements));
+  EXPECT_EQ(elements.data[0], '3');
   expectError(index("{}"), "weight_map: missing");
   expectError(index("{"), "not valid JSON");
   expectError(index(R"({"weight_map": {"a": 1}})"), "expected a string");

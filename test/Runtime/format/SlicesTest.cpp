@@ -81,6 +81,31 @@ TEST(SlicesTest, ScatterAndAssembleUnevenTransposed) {
   EXPECT_EQ(back, global);
 }
 
+/// Two tensors, one beside the other, that are the array together fill a buffer
+/// as the whole array does.
+TEST(SlicesTest, TensorsThatAreOneArray) {
+  Port port = unevenPort();
+  std::vector<int32_t> global(35);
+  std::iota(global.begin(), global.end(), 100);
+  for (const std::vector<std::vector<int64_t>> &boxes :
+       {std::vector<std::vector<int64_t>>{{0, 0, 4, 5}, {4, 0, 3, 5}},
+        {{0, 0, 7, 2}, {0, 2, 7, 3}}})
+    for (int64_t rank = 0; rank < 3; ++rank) {
+      std::vector<int32_t> local(15, -7), expected(15, -7);
+      RankSlice slice = port.slice({rank});
+      scatter(slice, global.data(), {5, 1}, expected.data());
+      for (const std::vector<int64_t> &box : boxes) {
+        std::vector<int32_t> part(box[2] * box[3]);
+        for (int64_t i = 0; i < box[2]; ++i)
+          for (int64_t j = 0; j < box[3]; ++j)
+            part[i * box[3] + j] = global[(box[0] + i) * 5 + box[1] + j];
+        scatter(sliceWithin(slice, {box[0], box[1]}, {box[2], box[3]}),
+                part.data(), {box[3], 1}, local.data());
+      }
+      EXPECT_EQ(local, expected);
+    }
+}
+
 /// Rows 0 to 2 and 3 to 5 are two segments, each in chunks of 2 over two ranks;
 /// the storage order is not its own inverse.
 TEST(SlicesTest, SegmentsInAnyStorage) {

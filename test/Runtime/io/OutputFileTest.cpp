@@ -243,13 +243,15 @@ TEST_F(OutputFileTest, ADurableFileIsWholeOrTheOldOne) {
   for (const char *name : {"old", "fresh", "link"}) {
     std::string before =
         name == std::string("fresh") ? "" : readFile(at("old"));
-    EXPECT_OK(writeDurableFile(at(name), 3, [&](size_t part) {
+    auto partAt = [&](size_t part, std::string_view &bytes) {
       if (name == std::string("fresh"))
         EXPECT_EQ(type("fresh"), mode_t(0));
       else
         EXPECT_EQ(readFile(at("old")), before);
-      return std::string_view(parts[part]);
-    }));
+      bytes = parts[part];
+      return Status();
+    };
+    EXPECT_OK(writeDurableFile(at(name), 3, partAt));
     EXPECT_EQ(readFile(at(name)), "new file");
     folder.write("old", "old");
   }
@@ -258,10 +260,16 @@ TEST_F(OutputFileTest, ADurableFileIsWholeOrTheOldOne) {
   for (const auto &entry : std::filesystem::directory_iterator(folder.path))
     files += entry.path().string().find(".tmp") != std::string::npos;
   EXPECT_EQ(files, 0u);
-  auto none = [](size_t) { return std::string_view(); };
+  auto none = [](size_t, std::string_view &) { return Status(); };
   expectError(writeDurableFile(at("fifo"), 1, none),
               "expected a file that is replaced as a whole");
   expectError(writeDurableFile(at("inner"), 1, none), "is a folder");
+  auto failing = [](size_t part, std::string_view &bytes) {
+    bytes = "half";
+    return part == 0 ? Status() : Status(Code::System, "no second part");
+  };
+  expectError(writeDurableFile(at("old"), 2, failing), "no second part");
+  EXPECT_EQ(readFile(at("old")), "old");
 }
 
 } // namespace

@@ -73,17 +73,3 @@ Status tp::run::scatterConverted(const RankSlice &slice, const Array &array,
   }
   return {};
 }
-
-Status tp::run::convertArray(Array &array, DataType dtype) {
-  char *bytes = nullptr;
-  Array converted = makeArray(dtype, array.shape, bytes);
-  std::vector<int64_t> plain(array.shape.size());
-  for (size_t d = 0; d < plain.size(); ++d)
-    plain[d] = int64_t(d);
-  std::vector<int64_t> zeros(plain.size());
-  RankSlice whole{
-      dtype, array.shape, array.shape, plain, {{zeros, zeros, array.shape}}};
-  Status status = scatterConverted(whole, array, bytes);
-  array = std::move(converted);
-  return status;
-}

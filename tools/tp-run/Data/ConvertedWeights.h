@@ -23,9 +23,6 @@ bool widensExactly(runtime::DataType from, runtime::DataType to);
 runtime::Status scatterConverted(const runtime::RankSlice &slice,
                                  const runtime::Array &array, char *buffer);
 
-/// The whole `array` in `dtype`, as scatterConverted.
-runtime::Status convertArray(runtime::Array &array, runtime::DataType dtype);
-
 } // namespace tp::run
 
 #endif // TP_TOOLS_TP_RUN_DATA_CONVERTEDWEIGHTS_H

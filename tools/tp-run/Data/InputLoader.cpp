@@ -25,7 +25,7 @@ bool isConverted(DataType array, DataType buffer) {
 
 /// Of the argument `port`, or of a part of it, an array of `shape` is expected.
 Status checkType(const Port &port, const std::vector<int64_t> &shape,
-                 const Array &array, const std::string &place) {
+                 const ArraySource &array, const std::string &place) {
   bool sameType =
       array.dtype == port.dtype || array.dtype == port.roundedFrom ||
       (port.dtype == DataType::Index && array.dtype == DataType::I64);
@@ -39,9 +39,12 @@ Status checkType(const Port &port, const std::vector<int64_t> &shape,
 }
 
 /// Code may rely on a byte of an i1 being 0 or 1.
-Status checkTruthValues(const Array &array, const std::string &place) {
-  if (array.dtype != DataType::I1)
+Status checkTruthValues(const ArraySource &source, const std::string &place) {
+  if (source.dtype != DataType::I1)
     return {};
+  Array array;
+  if (Status status = source.elements(array); !status.ok())
+    return status;
   for (int64_t i = 0, e = array.elements(); i < e; ++i)
     if (uint8_t(array.data[i]) > 1)
       return formatError(place + ": element " + std::to_string(i) +
@@ -53,7 +56,7 @@ Status checkTruthValues(const Array &array, const std::string &place) {
 /// part of it.
 Status readTensor(const WeightFiles &files, WeightKeys &names, const Port &port,
                   const std::vector<std::string> &keys,
-                  const std::vector<int64_t> &shape, Array &array) {
+                  const std::vector<int64_t> &shape, ArraySource &array) {
   std::string place;
   std::vector<std::string> found = names.inFiles(port, keys);
   if (Status status = files.find(found, array, place); !status.ok()) {
@@ -77,33 +80,10 @@ Status readTensor(const WeightFiles &files, WeightKeys &names, const Port &port,
   return status;
 }
 
-Status readJoined(const WeightFiles &files, WeightKeys &names, const Port &port,
-                  const JoinedSource &source, Array &array) {
-  char *bytes = nullptr;
-  array = makeArray(port.dtype, port.shape, bytes);
-  int64_t size = byteSize(port.dtype);
-  for (const SourceSegment &segment : source.segments) {
-    Array part;
-    if (Status status = readTensor(files, names, port, segment.sourceKeys,
-                                   segment.shape, part);
-        !status.ok())
-      return status;
-    if (isConverted(part.dtype, port.dtype))
-      if (Status status = convertArray(part, port.dtype); !status.ok())
-        return status.within("weight '" + port.name + "'");
-    int64_t start = 0;
-    for (size_t d = 0; d < segment.offset.size(); ++d)
-      start += segment.offset[d] * array.strides[d];
-    copyStrided(segment.shape, size, part.data, part.strides,
-                bytes + start * size, array.strides);
-  }
-  return {};
-}
-
 } // namespace
 
 Status tp::run::checkArray(const Port &port, const std::vector<int64_t> &shape,
-                           const Array &array, const std::string &place) {
+                           const ArraySource &array, const std::string &place) {
   Status status = checkType(port, shape, array, place);
   return status.ok() ? checkTruthValues(array, place) : status;
 }
@@ -188,7 +168,13 @@ static Status readInput(const Options &options, const NamedFile &input,
           ? readLiteral(input.literal->type, input.literal->values, array)
                 .within(place)
           : readArrayFile(input.path, tensorKeys(port), options.rawType, array);
-  return status.ok() ? checkArray(port, port.shape, array, place) : status;
+  return status.ok() ? checkArray(port, port.shape, sourceOf(array), place)
+                     : status;
+}
+
+void InputLoader::setWhole(int64_t index, ArraySource array) {
+  std::vector<int64_t> start(array.shape.size());
+  parts[index] = {{std::move(array), std::move(start)}};
 }
 
 Status InputLoader::loadState(const Options &options, const EntryView &entry) {
@@ -201,7 +187,7 @@ Status InputLoader::loadState(const Options &options, const EntryView &entry) {
       !status.ok())
     return status;
   for (auto &[argument, array] : loaded.arguments)
-    arrays[argument] = std::move(array);
+    setWhole(argument, std::move(array));
   loadedOfOthers = std::move(loaded.others);
   return {};
 }
@@ -209,7 +195,7 @@ Status InputLoader::loadState(const Options &options, const EntryView &entry) {
 Status InputLoader::bindInputs(const Options &options, const EntryView &entry) {
   std::vector<int64_t> order, indices;
   for (size_t i = 0; i < entry.arguments.size(); ++i)
-    if (!entry.arguments[i].isWeight() && !arrays[i])
+    if (!entry.arguments[i].isWeight() && parts[i].empty())
       order.push_back(i);
   if (Status status = bindFiles(options.inputs, entry.arguments, order,
                                 "--input", "argument", indices);
@@ -217,7 +203,7 @@ Status InputLoader::bindInputs(const Options &options, const EntryView &entry) {
     return status;
   for (size_t i = 0; i < indices.size(); ++i) {
     const Port &port = entry.arguments[indices[i]];
-    if (arrays[indices[i]].has_value())
+    if (!parts[indices[i]].empty())
       return invalidArgument(
           "--input=" + options.inputs[i].text() + ": '" +
           portName(entry.arguments, indices[i]) +
@@ -228,7 +214,7 @@ Status InputLoader::bindInputs(const Options &options, const EntryView &entry) {
       return status;
     if (port.dead)
       continue;
-    arrays[indices[i]] = std::move(array);
+    setWhole(indices[i], sourceOf(array));
     if (options.inputs[i].steps.empty())
       continue;
     ofSteps.push_back(indices[i]);
@@ -243,7 +229,7 @@ Status InputLoader::bindInputs(const Options &options, const EntryView &entry) {
   }
   for (int64_t index : order) {
     const Port &port = entry.arguments[index];
-    if (!arrays[index] && !port.dead && !randomSeed)
+    if (parts[index].empty() && !port.dead && !randomSeed)
       return invalidArgument("no --input for '" +
                              portName(entry.arguments, index) + "', " +
                              describeType(port.dtype, port.shape));
@@ -261,7 +247,8 @@ Status InputLoader::bindWeights(const Options &options,
   WeightKeys names(files, options.weightsPrefix);
   std::vector<const Port *> needed;
   for (size_t i = 0; i < entry.arguments.size(); ++i)
-    if (entry.arguments[i].isWeight() && !entry.arguments[i].dead && !arrays[i])
+    if (entry.arguments[i].isWeight() && !entry.arguments[i].dead &&
+        parts[i].empty())
       needed.push_back(&entry.arguments[i]);
   if (Status status = names.checkAllThere(needed); !status.ok())
     return status;
@@ -269,19 +256,31 @@ Status InputLoader::bindWeights(const Options &options,
     const Port &port = entry.arguments[i];
     if (!port.isWeight())
       continue;
-    if (port.dead || arrays[i]) {
+    if (port.dead || !parts[i].empty()) {
       // Not loaded; the files may have it.
       names.use(port);
       continue;
     }
+    auto read = [&](const std::vector<std::string> &keys,
+                    const std::vector<int64_t> &shape,
+                    std::vector<int64_t> offset) {
+      Part part{{}, std::move(offset)};
+      Status status = readTensor(files, names, port, keys, shape, part.array);
+      parts[i].push_back(std::move(part));
+      return status;
+    };
     Status status = std::visit(
         Overloaded{[&](const WholeSource &source) {
-                     return readTensor(files, names, port, source.sourceKeys,
-                                       port.shape, arrays[i].emplace());
+                     return read(source.sourceKeys, port.shape,
+                                 std::vector<int64_t>(port.shape.size()));
                    },
                    [&](const JoinedSource &source) {
-                     return readJoined(files, names, port, source,
-                                       arrays[i].emplace());
+                     Status status;
+                     for (const SourceSegment &segment : source.segments)
+                       if (status.ok())
+                         status = read(segment.sourceKeys, segment.shape,
+                                       segment.offset);
+                     return status;
                    }},
         port.source);
     if (!status.ok())
@@ -296,7 +295,7 @@ Status InputLoader::open(const Options &options, const EntryView &entry,
                          InputLoader &loader) {
   InputLoader opened;
   opened.randomSeed = options.randomSeed;
-  opened.arrays.resize(entry.arguments.size());
+  opened.parts.resize(entry.arguments.size());
   if (Status status = opened.loadState(options, entry); !status.ok())
     return status;
   if (Status status = opened.bindInputs(options, entry); !status.ok())
@@ -307,16 +306,28 @@ Status InputLoader::open(const Options &options, const EntryView &entry,
   return {};
 }
 
+Status InputLoader::fillFrom(const Part &part, const RankSlice &slice,
+                             char *buffer) {
+  RankSlice within = sliceWithin(slice, part.offset, part.array.shape);
+  Array array;
+  if (Status status = part.array.elements(array); !status.ok())
+    return status;
+  if (isConverted(array.dtype, slice.dtype))
+    return scatterConverted(within, array, buffer);
+  scatter(within, array.data, array.strides, buffer);
+  return {};
+}
+
 Status InputLoader::fillPart(int64_t index, const RankSlice &slice,
                              char *buffer) const {
   if (slice.identity)
     scatter(slice, nullptr, std::vector<int64_t>(slice.shape.size()), buffer);
-  else if (!arrays[index])
+  else if (parts[index].empty())
     fillRandom(slice, index, *randomSeed, buffer);
-  else if (isConverted(arrays[index]->dtype, slice.dtype))
-    return scatterConverted(slice, *arrays[index], buffer);
   else
-    scatter(slice, arrays[index]->data, arrays[index]->strides, buffer);
+    for (const Part &part : parts[index])
+      if (Status status = fillFrom(part, slice, buffer); !status.ok())
+        return status;
   return {};
 }
 

@@ -15,8 +15,8 @@
 
 namespace tp::run {
 
-/// Where every argument comes from. Arrays are views of mapped files, so that
-/// a rank reads its slices only.
+/// Where every argument comes from. Weights are mapped one by one, each while a
+/// rank takes its slice, and a rank reads its slices only.
 class InputLoader {
 public:
   /// Finds and checks all arguments: present, dtype, shape.
@@ -40,7 +40,7 @@ public:
   runtime::Status fillCounters(runtime::Rank &rank) const;
 
   /// By key: of --load-state what only other entries of the artifact have.
-  const std::map<std::string, runtime::Array> &statesOfOthers() const {
+  const std::map<std::string, runtime::ArraySource> &statesOfOthers() const {
     return loadedOfOthers;
   }
 
@@ -48,6 +48,15 @@ public:
   const std::vector<std::string> &notes() const { return toldNotes; }
 
 private:
+  /// A tensor of a file, and where in its argument the first element stands.
+  struct Part {
+    runtime::ArraySource array;
+    std::vector<int64_t> offset;
+  };
+
+  static runtime::Status
+  fillFrom(const Part &part, const runtime::RankSlice &slice, char *buffer);
+  void setWhole(int64_t index, runtime::ArraySource array);
   runtime::Status loadState(const Options &options,
                             const runtime::EntryView &entry);
   runtime::Status bindInputs(const Options &options,
@@ -57,12 +66,13 @@ private:
                               const runtime::EntryView &entry);
 
   std::optional<uint64_t> randomSeed;
-  /// By argument; nothing for random data and dead arguments.
-  std::vector<std::optional<runtime::Array>> arrays;
+  /// By argument: one, or those of a weight that is joined; none for random
+  /// data and dead arguments.
+  std::vector<std::vector<Part>> parts;
   /// By argument; of those with a file per step the arrays of all steps.
   std::map<int64_t, std::vector<runtime::Array>> arraysOfSteps;
   std::vector<int64_t> ofSteps;
-  std::map<std::string, runtime::Array> loadedOfOthers;
+  std::map<std::string, runtime::ArraySource> loadedOfOthers;
   std::vector<std::string> toldNotes;
 };
 
@@ -74,7 +84,7 @@ std::vector<std::string> tensorKeys(const runtime::Port &port);
 /// part of `shape` of it.
 runtime::Status checkArray(const runtime::Port &port,
                            const std::vector<int64_t> &shape,
-                           const runtime::Array &array,
+                           const runtime::ArraySource &array,
                            const std::string &place);
 
 /// Reads an array from a .npy or .safetensors file: there, the only tensor, or

@@ -60,29 +60,50 @@ static std::vector<std::vector<int64_t>> groupsOf(const EntryView &entry,
   return groups;
 }
 
-/// What the ranks of a group have of a result together.
-static ReducedBuffer reducedResult(const EntryView &entry, int64_t result,
-                                   const std::vector<int64_t> &group,
-                                   Transport &transport) {
-  RankMemory layout(entry);
+/// Calls `use` with the buffer that the ranks of a group have of a result
+/// together. Of ranks that are not of this process it is a copy.
+template <typename Use>
+static Status withResult(const EntryView &entry, int64_t result,
+                         const std::vector<int64_t> &group,
+                         Transport &transport, const Use &use) {
+  int64_t offset = RankMemory(entry).results[result];
+  const Port &port = entry.results[result];
+  std::vector<std::vector<char>> copies(group.size());
   std::vector<const char *> buffers(group.size());
-  for (size_t i = 0; i < group.size(); ++i)
-    buffers[i] = transport.memory(group[i]) + layout.results[result];
-  return ReducedBuffer(entry.results[result], buffers);
+  for (size_t i = 0; i < group.size(); ++i) {
+    if (const char *memory = transport.memory(group[i])) {
+      buffers[i] = memory + offset;
+      continue;
+    }
+    copies[i].resize(port.localBytes());
+    buffers[i] = copies[i].data();
+    if (Status status = transport.copyMemory(
+            group[i], offset, port.localBytes(), copies[i].data());
+        !status.ok())
+      return status;
+  }
+  use(ReducedBuffer(port, buffers).data());
+  return {};
 }
 
-Array tp::run::gatherResult(const EntryView &entry, int64_t result,
-                            Transport &transport) {
+Status tp::run::gatherResult(const EntryView &entry, int64_t result,
+                             Transport &transport, Array &array) {
   const Port &port = entry.results[result];
   char *bytes = nullptr;
-  Array array = makeArray(port.dtype, port.shape, bytes);
+  array = makeArray(port.dtype, port.shape, bytes);
   std::vector<std::vector<int64_t>> groups = groupsOf(entry, result);
   // From the last group on, so that of equal parts the first rank's stays.
-  for (size_t i = groups.size(); i-- > 0;)
-    assemble(port.slice(entry.coordinates(groups[i].front())),
-             reducedResult(entry, result, groups[i], transport).data(), bytes,
-             array.strides);
-  return array;
+  for (size_t i = groups.size(); i-- > 0;) {
+    RankSlice slice = port.slice(entry.coordinates(groups[i].front()));
+    if (Status status = withResult(entry, result, groups[i], transport,
+                                   [&](const char *buffer) {
+                                     assemble(slice, buffer, bytes,
+                                              array.strides);
+                                   });
+        !status.ok())
+      return status;
+  }
+  return {};
 }
 
 void Comparison::add(double got, double wanted, double atol, double rtol,
@@ -240,7 +261,10 @@ Status ResultRequests::write(const Options &options, const EntryView &entry,
   std::map<std::string, std::map<std::string, Array>> tensors;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string &path = options.outputs[i].path;
-    Array array = gatherResult(entry, outputs[i], transport);
+    Array array;
+    if (Status status = gatherResult(entry, outputs[i], transport, array);
+        !status.ok())
+      return status;
     if (isSafeTensors(path))
       tensors[path].emplace(resultKeys(entry, outputs[i]).front(),
                             std::move(array));
@@ -258,10 +282,13 @@ Status ResultRequests::finish(const Options &options, const EntryView &entry,
   if (Status status = write(options, entry, transport); !status.ok())
     return status;
   constexpr size_t mostSummarised = 12;
-  for (size_t i = 0; i < std::min(summarised.size(), mostSummarised); ++i)
-    std::puts(summary(portName(entry.results, summarised[i]),
-                      gatherResult(entry, summarised[i], transport))
-                  .c_str());
+  for (size_t i = 0; i < std::min(summarised.size(), mostSummarised); ++i) {
+    Array array;
+    if (Status status = gatherResult(entry, summarised[i], transport, array);
+        !status.ok())
+      return status;
+    std::puts(summary(portName(entry.results, summarised[i]), array).c_str());
+  }
   if (summarised.size() > mostSummarised)
     std::printf("and %zu more results\n", summarised.size() - mostSummarised);
   Status mismatch;
@@ -272,9 +299,15 @@ Status ResultRequests::finish(const Options &options, const EntryView &entry,
     int64_t holders = 0;
     for (const std::vector<int64_t> &group : groupsOf(entry, compared[i])) {
       int64_t before = comparison.elements;
-      compareRank(port.slice(entry.coordinates(group.front())), group.front(),
-                  reducedResult(entry, compared[i], group, transport).data(),
-                  expected[i], options.atol, options.rtol, comparison);
+      RankSlice slice = port.slice(entry.coordinates(group.front()));
+      auto compare = [&](const char *buffer) {
+        compareRank(slice, group.front(), buffer, expected[i], options.atol,
+                    options.rtol, comparison);
+      };
+      if (Status status =
+              withResult(entry, compared[i], group, transport, compare);
+          !status.ok())
+        return status;
       if (comparison.elements != before)
         holders += int64_t(group.size());
     }

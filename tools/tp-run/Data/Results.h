@@ -43,8 +43,9 @@ private:
 };
 
 /// The whole of a result, of which every element is held by some rank.
-runtime::Array gatherResult(const runtime::EntryView &entry, int64_t result,
-                            runtime::Transport &transport);
+runtime::Status gatherResult(const runtime::EntryView &entry, int64_t result,
+                             runtime::Transport &transport,
+                             runtime::Array &array);
 
 /// How far a result is from what was expected.
 struct Comparison {

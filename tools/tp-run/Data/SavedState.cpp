@@ -51,16 +51,22 @@ std::set<std::string> stateKeysOf(const Manifest &manifest) {
   return keys;
 }
 
-/// The tensor as the ranks' slices of it make it.
-template <typename SliceOf>
-Array assembled(const Port &port, const EntryView &entry, SliceOf sliceOf) {
+/// The tensor as the ranks' slices of it, which `loader` fills, make it.
+Status assembled(const EntryView &entry, int64_t argument,
+                 const InputLoader &loader, Array &array) {
+  const Port &port = entry.arguments[argument];
   char *bytes = nullptr;
-  Array array = makeArray(port.dtype, port.shape, bytes);
+  array = makeArray(port.dtype, port.shape, bytes);
+  std::string buffer;
   for (int64_t rank = entry.numRanks(); rank-- > 0;) {
     RankSlice slice = port.slice(entry.coordinates(rank));
-    assemble(slice, sliceOf(slice), bytes, array.strides);
+    buffer.assign(port.localBytes(), '\0');
+    if (Status status = loader.fillPart(argument, slice, buffer.data());
+        !status.ok())
+      return status;
+    assemble(slice, buffer.data(), bytes, array.strides);
   }
-  return array;
+  return {};
 }
 
 /// Files of a checkpoint are up to so large, as transformers writes them.
@@ -69,7 +75,7 @@ constexpr int64_t mostFileBytes = 5'000'000'000;
 /// The tensors of a file or of a checkpoint, by key.
 struct SavedTensors {
   std::vector<std::string> keys;
-  std::function<Status(const std::string &, Array &)> array;
+  std::function<Status(const std::string &, ArraySource &)> source;
 };
 
 Status openSaved(const std::string &path, bool compares, SavedTensors &saved) {
@@ -79,8 +85,8 @@ Status openSaved(const std::string &path, bool compares, SavedTensors &saved) {
         !status.ok())
       return status;
     saved = {checkpoint->keys(),
-             [checkpoint](const std::string &key, Array &array) {
-               return checkpoint->array(key, array);
+             [checkpoint](const std::string &key, ArraySource &source) {
+               return checkpoint->source(key, source);
              }};
     return {};
   }
@@ -89,8 +95,8 @@ Status openSaved(const std::string &path, bool compares, SavedTensors &saved) {
     return status;
   for (const auto &[key, tensor] : file->entries())
     saved.keys.push_back(key);
-  saved.array = [file](const std::string &key, Array &array) {
-    return file->array(key, array);
+  saved.source = [file](const std::string &key, ArraySource &source) {
+    return file->source(key, source);
   };
   return {};
 }
@@ -187,8 +193,8 @@ Status LoadedState::open(const std::string &path, bool compares,
     if (own == arguments.end() && ofModel.contains(key) &&
         !stateKeys.contains(key))
       continue;
-    Array array;
-    if (Status status = saved.array(key, array); !status.ok())
+    ArraySource array;
+    if (Status status = saved.source(key, array); !status.ok())
       return status;
     if (own == arguments.end()) {
       state.others.emplace(key, std::move(array));
@@ -231,33 +237,27 @@ std::vector<int64_t> StateToSave::results() const {
   return numbers;
 }
 
-Array StateToSave::elements(const EntryView &entry, int64_t argument,
-                            const InputLoader &loader,
-                            Transport &transport) const {
+Status StateToSave::elements(const EntryView &entry, int64_t argument,
+                             const InputLoader &loader, Transport &transport,
+                             Array &array) const {
   if (auto update = updates.find(argument); update != updates.end())
-    return gatherResult(entry, update->second, transport);
-  const Port &port = entry.arguments[argument];
-  std::string buffer;
-  return assembled(port, entry, [&](const RankSlice &slice) {
-    buffer.assign(port.localBytes(), '\0');
-    // What steps update is not rounded.
-    (void)loader.fillPart(argument, slice, buffer.data());
-    return buffer.data();
-  });
+    return gatherResult(entry, update->second, transport, array);
+  return assembled(entry, argument, loader, array);
 }
 
 Status StateToSave::write(const EntryView &entry, const InputLoader &loader,
                           Transport &transport) const {
   if (path.empty())
     return {};
-  std::map<std::string, TensorToWrite> parameters, tensors;
+  std::map<std::string, ArraySource> parameters, tensors;
   for (const auto &[key, array] : loader.statesOfOthers())
-    tensors[key] = {array.dtype, array.shape, [&array] { return array; }};
+    tensors[key] = array;
   auto add = [&](const std::string &key, int64_t argument) {
     const Port &port = entry.arguments[argument];
-    TensorToWrite tensor = {
-        port.dtype, port.shape,
-        [&, argument] { return elements(entry, argument, loader, transport); }};
+    ArraySource tensor = {port.dtype, port.shape, [&, argument](Array &array) {
+                            return elements(entry, argument, loader, transport,
+                                            array);
+                          }};
     bool ofModel = port.kind == "parameter" || port.kind == "buffer";
     if (!ofModel || !isCheckpointPath(path)) {
       tensors[key] = tensor;

@@ -33,9 +33,9 @@ std::map<std::string, int64_t> keptParameters(const runtime::EntryView &entry);
 /// What --load-state names.
 struct LoadedState {
   /// By argument of the entry.
-  std::map<int64_t, runtime::Array> arguments;
+  std::map<int64_t, runtime::ArraySource> arguments;
   /// By key: what other entries of the artifact have.
-  std::map<std::string, runtime::Array> others;
+  std::map<std::string, runtime::ArraySource> others;
 
   /// Every state of the entry is there, and nothing that is no state of any.
   /// With `compares` the checksums of a folder are compared.
@@ -62,9 +62,10 @@ public:
 
 private:
   /// The elements of an argument after the last step.
-  runtime::Array elements(const runtime::EntryView &entry, int64_t argument,
-                          const InputLoader &loader,
-                          runtime::Transport &transport) const;
+  runtime::Status elements(const runtime::EntryView &entry, int64_t argument,
+                           const InputLoader &loader,
+                           runtime::Transport &transport,
+                           runtime::Array &array) const;
 
   /// Empty: nothing is saved.
   std::string path;

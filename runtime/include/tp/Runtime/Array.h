@@ -11,6 +11,7 @@
 #include "tp/Runtime/DataType.h"
 #include "tp/Runtime/MappedFile.h"
 #include "tp/Runtime/Status.h"
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,20 @@ struct Array {
   int64_t bytes() const { return elements() * byteSize(dtype); }
 };
 
+/// An array that is made, or mapped, when it is used, and is there as long as
+/// the Array is.
+struct ArraySource {
+  DataType dtype = DataType::F32;
+  std::vector<int64_t> shape;
+  std::function<Status(Array &)> elements;
+
+  int64_t bytes() const {
+    return elementCount(shape).value_or(0) * byteSize(dtype);
+  }
+};
+/// Of an array that is there.
+ArraySource sourceOf(const Array &array);
+
 /// A zero-filled row-major array and the bytes behind it.
 Array makeArray(DataType dtype, std::vector<int64_t> shape, char *&bytes);
 /// The array itself if it is row-major, else a copy that is.
@@ -42,6 +57,9 @@ Array rowMajor(const Array &array);
 /// "f32[2, 3]"
 std::string describeType(DataType dtype, const std::vector<int64_t> &shape);
 inline std::string describeType(const Array &array) {
+  return describeType(array.dtype, array.shape);
+}
+inline std::string describeType(const ArraySource &array) {
   return describeType(array.dtype, array.shape);
 }
 

@@ -15,9 +15,10 @@
 
 namespace tp::runtime {
 
-/// A regular file in memory, read-only. A shared mapping reads pages when they
-/// are touched. If another process truncates the file meanwhile, touching a
-/// lost page raises SIGBUS; a handler can find the file by pathAt.
+/// A regular file, or a part of one, in memory, read-only. A shared mapping
+/// reads pages when they are touched. If another process truncates the file
+/// meanwhile, touching a lost page raises SIGBUS; a handler can find the file
+/// by pathAt.
 class MappedFile {
 public:
   MappedFile() = default;
@@ -30,10 +31,16 @@ public:
     Shared,
     /// A copy as the file is now.
     Copied,
+    /// Nothing yet: `map` maps parts.
+    Parts,
   };
   /// Messages start with the path. A directory or a device is an error.
   static Status open(const std::string &path, MappedFile &file,
                      Content content = Shared);
+  /// Maps bytes of a file that was opened as Parts, as long as `part` lives. So
+  /// a file that is larger than the memory, or than a limit of the address
+  /// space, can be read.
+  Status map(uint64_t offset, uint64_t bytes, MappedFile &part) const;
 
   /// An error if a shared file has changed since it was opened: the data read
   /// from it may be partly old, partly new. With `byName` also if its name now
@@ -43,7 +50,9 @@ public:
   /// handlers.
   static const char *pathAt(const void *address);
 
-  std::string_view bytes() const { return {data, size}; }
+  std::string_view bytes() const { return {data + skipped, size - skipped}; }
+  /// Of the whole file when it was opened.
+  uint64_t fileSize() const { return wholeSize; }
   const std::string &path() const { return filePath; }
 
 private:
@@ -55,6 +64,9 @@ private:
   Mapping *mapping = nullptr;
   const char *data = nullptr;
   size_t size = 0;
+  /// Bytes of the first page that are none of the part's.
+  size_t skipped = 0;
+  uint64_t wholeSize = 0;
 };
 
 } // namespace tp::runtime

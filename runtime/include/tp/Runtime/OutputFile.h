@@ -57,11 +57,13 @@ Status checkOutputs(const std::vector<std::string> &written,
 Status writeOutputFile(const std::string &path, std::string_view bytes);
 
 /// The same with the bytes of `parts` parts, one after the other: `partAt`
-/// gives each, which stays until the next call. The file is on the disk before
+/// gives each, which stays until the next call, or an error, which leaves the
+/// old file. The file is on the disk before
 /// it gets its name: whatever happens, the name is that of the old file or of
 /// the whole new one. One thread at a time.
-Status writeDurableFile(const std::string &path, size_t parts,
-                        const std::function<std::string_view(size_t)> &partAt);
+Status writeDurableFile(
+    const std::string &path, size_t parts,
+    const std::function<Status(size_t, std::string_view &)> &partAt);
 
 /// Where writeDurableFile would write; fails for what is no file.
 Status findDurablePlace(const std::string &path, OutputPlace &place);

@@ -9,13 +9,13 @@
 #define TP_RUNTIME_SAFETENSORS_H
 
 #include "tp/Runtime/Array.h"
-#include <functional>
 #include <map>
 
 namespace tp::runtime {
 
-/// A mapped .safetensors file whose header has been checked: offsets inside the
-/// file, no overlap, no gaps, sizes that match the shapes.
+/// A .safetensors file whose header has been checked: offsets inside the file,
+/// no overlap, no gaps, sizes that match the shapes. Its tensors are mapped one
+/// by one, when they are used.
 class SafeTensors {
 public:
   struct Entry {
@@ -29,13 +29,18 @@ public:
 
   const std::string &path() const { return file->path(); }
   const std::map<std::string, Entry> &entries() const { return table; }
-  /// The tensor `key` as a view of the mapped file. A dtype that tp lacks is
-  /// an error.
+  /// The tensor `key`, which is mapped when its elements are asked for. A dtype
+  /// that tp lacks is an error.
+  Status source(const std::string &key, ArraySource &source) const;
+  /// The same, mapped now.
   Status array(const std::string &key, Array &array) const;
-  std::string_view bytes(const Entry &entry) const;
+  /// Whether two tensors have the same bytes.
+  Status compare(const Entry &entry, const SafeTensors &other,
+                 const Entry &otherEntry, bool &equal) const;
 
 private:
   Status readHeader();
+  Status map(const Entry &entry, MappedFile &part) const;
 
   std::shared_ptr<MappedFile> file;
   std::map<std::string, Entry> table;
@@ -49,16 +54,6 @@ Status checkSafeTensor(const std::string &key, DataType dtype);
 Status writeSafeTensors(const std::string &path,
                         const std::map<std::string, Array> &arrays);
 
-/// A tensor whose elements are made when they are written.
-struct TensorToWrite {
-  DataType dtype = DataType::F32;
-  std::vector<int64_t> shape;
-  std::function<Array()> elements;
-
-  int64_t bytes() const {
-    return elementCount(shape).value_or(0) * byteSize(dtype);
-  }
-};
 /// What a file that has been written holds.
 struct WrittenFile {
   uint64_t bytes = 0;
@@ -69,7 +64,7 @@ struct WrittenFile {
 /// of models expect it, and is described.
 Status
 writeDurableSafeTensors(const std::string &path,
-                        const std::map<std::string, TensorToWrite> &tensors,
+                        const std::map<std::string, ArraySource> &tensors,
                         WrittenFile *written = nullptr);
 
 /// Puts the file of weights of a folder in the folder's place: an index, or a
@@ -90,7 +85,7 @@ public:
 
   /// The one tensor stored under any of `keys`, and which key and file it is.
   /// Two of the keys with different contents, or none, are errors.
-  Status find(const std::vector<std::string> &keys, Array &array,
+  Status find(const std::vector<std::string> &keys, ArraySource &array,
               std::string &place) const;
   /// The error for tensors that no file has.
   Status lacks(const std::string &tensors) const;

@@ -43,6 +43,12 @@ void scatter(const RankSlice &slice, const void *global,
              const std::vector<int64_t> &globalStrides, void *local,
              const std::vector<int64_t> &localStrides);
 
+/// What the slice has of a box of the global array, which begins at `offset`,
+/// as a slice of an array that is that box. The buffer stays the same.
+RankSlice sliceWithin(const RankSlice &slice,
+                      const std::vector<int64_t> &offset,
+                      const std::vector<int64_t> &shape);
+
 /// The reverse: from the buffer of the rank into the global array. Of a partial
 /// port the buffer has the reduced elements (reducedBuffer).
 void assemble(const RankSlice &slice, const void *buffer, void *global,

@@ -11,6 +11,7 @@
 #include "tp/Runtime/Manifest.h"
 #include "tp/Runtime/Status.h"
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,8 +47,15 @@ public:
   /// Must come before any other call for `rank`.
   virtual Status attach(int64_t rank) = 0;
   /// The rank's arguments, results, arena and scratch (RankMemory): zero at
-  /// first, page-aligned, readable by peers.
+  /// first, page-aligned, readable by peers. Null where the rank has not
+  /// attached in this process, which maps no other's.
   virtual char *memory(int64_t rank) = 0;
+  /// Copies a part of that, also of a rank of another process of this host.
+  virtual Status copyMemory(int64_t rank, int64_t offset, int64_t bytes,
+                            char *to) {
+    std::memcpy(to, memory(rank) + offset, bytes);
+    return {};
+  }
 
   /// All members of the group call this in the same order. Fails when a member
   /// does not come within `timeoutSeconds` or the run is aborted.
@@ -132,8 +140,9 @@ void abortProcesses(int descriptor, const Failure &failure);
 /// The offsets of an entry's arguments, results, arena and scratch in a rank's
 /// memory; the same on all ranks. All entries are in one memory: arguments that
 /// they share are there once, inputs and results are each entry's own, and the
-/// arena and the scratch are those of the entry that needs most. For a program for devices the host keeps copies of the
-/// results only; everything else has no bytes here.
+/// arena and the scratch are those of the entry that needs most. For a program
+/// for devices the host keeps copies of the results only; everything else has
+/// no bytes here.
 struct RankMemory {
   explicit RankMemory(const EntryView &entry);
 

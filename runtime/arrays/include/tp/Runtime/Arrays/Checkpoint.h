@@ -23,7 +23,7 @@ namespace tp::runtime {
 /// folder, or a free name that does not end in .safetensors.
 bool isCheckpointPath(const std::string &path);
 
-/// A checkpoint whose files are mapped.
+/// A checkpoint whose files are open.
 class Checkpoint {
 public:
   /// With `compares` all checksums have been compared.
@@ -32,7 +32,7 @@ public:
 
   /// Of parameters and buffers, then of all else.
   const std::vector<std::string> &keys() const { return names; }
-  Status array(const std::string &key, Array &array) const;
+  Status source(const std::string &key, ArraySource &source) const;
 
 private:
   std::map<std::string, SafeTensors> files;
@@ -46,8 +46,8 @@ Status checkCheckpointPlace(const std::string &folder);
 /// Writes a checkpoint with one tensor at a time in memory, in files of up to
 /// `mostBytes`. A failure leaves the old checkpoint.
 Status writeCheckpoint(const std::string &folder,
-                       const std::map<std::string, TensorToWrite> &model,
-                       const std::map<std::string, TensorToWrite> &state,
+                       const std::map<std::string, ArraySource> &model,
+                       const std::map<std::string, ArraySource> &state,
                        int64_t mostBytes);
 
 /// The name of the index.

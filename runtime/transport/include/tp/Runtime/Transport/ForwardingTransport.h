@@ -21,6 +21,10 @@ public:
   int64_t size() const override { return inner.size(); }
   Status attach(int64_t rank) override { return inner.attach(rank); }
   char *memory(int64_t rank) override { return inner.memory(rank); }
+  Status copyMemory(int64_t rank, int64_t offset, int64_t bytes,
+                    char *to) override {
+    return inner.copyMemory(rank, offset, bytes, to);
+  }
   Status deviceMemory(int64_t rank, int64_t bytes, uint64_t layout,
                       uint64_t &address) override {
     return inner.deviceMemory(rank, bytes, layout, address);
