@@ -33,7 +33,8 @@ int64_t usedAddressSpace() {
 
 } // namespace
 
-Status tp::runtime::checkAddressSpace(const EntryView &entry, int64_t threads) {
+Status tp::runtime::checkAddressSpace(const EntryView &entry, int64_t threads,
+                                      int64_t mapped) {
   rlimit space, stack;
   if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
     return {};
@@ -43,7 +44,7 @@ Status tp::runtime::checkAddressSpace(const EntryView &entry, int64_t threads) {
     stackBytes = int64_t(stack.rlim_cur);
   int64_t used = usedAddressSpace();
   int64_t free = int64_t(space.rlim_cur) - used;
-  int64_t needed = reserve + entry.numRanks() * RankMemory(entry).bytes +
+  int64_t needed = reserve + mapped * RankMemory(entry).bytes +
                    threads * (stackBytes + heap + productBuffer);
   if (free >= needed)
     return {};
@@ -51,5 +52,8 @@ Status tp::runtime::checkAddressSpace(const EntryView &entry, int64_t threads) {
                      (threads == 1 ? " rank needs " : " ranks need ") +
                      std::to_string(needed) +
                      " bytes of address space, the limit (ulimit -v) leaves " +
-                     std::to_string(free > 0 ? free : 0));
+                     std::to_string(free > 0 ? free : 0) +
+                     (mapped > 1 ? ": expected a higher limit, or processes, "
+                                   "each of which maps its own rank's memory"
+                                 : ""));
 }

@@ -271,7 +271,7 @@ Status ProcessRank::check(const Artifact &artifact) const {
   if (artifactIdentity && *artifactIdentity != artifact.identity())
     return fileError(artifact.path() +
                      ": replaced by another artifact while the ranks started");
-  return checkAddressSpace(entry, 1);
+  return checkAddressSpace(entry, /*threads=*/1, /*mapped=*/1);
 }
 
 Status tp::runtime::runAsProcess(const LaunchOptions &options,

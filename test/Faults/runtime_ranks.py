@@ -3,7 +3,10 @@
 TRANSPORT = "runtime/transport/segment/SegmentTransport.cpp"
 COLLECTIVES = "runtime/transport/segment/SegmentCollectives.cpp"
 SIDES = "runtime/transport/segment/SegmentTransport.h"
+FROM_FILE = "runtime/transport/segment/SegmentFileCollectives.cpp"
+MAPPING = "runtime/transport/segment/SegmentMapping.cpp"
 SEGMENT = "runtime/transport/segment/SharedSegment.cpp"
+SEGMENT_HEADER = "runtime/transport/segment/SharedSegment.h"
 REDUCE = "runtime/format/Reduce.cpp"
 RANK = "runtime/core/CpuRank.cpp"
 RANK_BASE = "runtime/core/Rank.cpp"
@@ -17,6 +20,7 @@ PROCESSES = "runtime/launch/RunProcesses.cpp"
 INTERRUPTS = "runtime/launch/Interrupts.cpp"
 
 EXCHANGE = "*Collective*:*Rank*"
+LIMITED = "*CollectiveTest*LimitedProcesses*"
 EDGES = "Reduce.*"
 
 # (what, file, text, text instead, tests of GoogleTest)
@@ -52,8 +56,8 @@ FAULTS = [
      "int64_t mine = first(membership.position);",
      "int64_t mine = first(0);", EXCHANGE),
     ("all_reduce, large: the last slice ends early", COLLECTIVES,
-     "return std::min(p * slice, count); };",
-     "return std::min(p * slice, count - 1); };", EXCHANGE),
+     "return std::min(position * slice, count);",
+     "return std::min(position * slice, count - 1);", EXCHANGE),
     ("large: constants are looked for in the segment", COLLECTIVES,
      "constantInput ? static_cast<const char *>(call.input)",
      "false ? static_cast<const char *>(call.input)", EXCHANGE),
@@ -61,8 +65,26 @@ FAULTS = [
      "        .posts[membership.calls % 2];",
      "        .posts[0 * membership.calls];", EXCHANGE),
     ("large: the output of another rank", COLLECTIVES,
-     "side.outputs[p] = segment.at(other.output);",
-     "side.outputs[members - 1 - p] = segment.at(other.output);", EXCHANGE),
+     "side.outputs[p] = segment.at(member, other.output);",
+     "side.outputs[members - 1 - p] = segment.at(member, other.output);", EXCHANGE),
+    # The same where ranks do not map each other's memory.
+    ("file: every piece is the first one", FROM_FILE,
+     "segment.read(input + byteOffset, bytes, to);",
+     "segment.read(input, bytes, to);", LIMITED),
+    ("file: pieces of a reduction go to one place", FROM_FILE,
+     "bytes / elementBytes, output + done);", "bytes / elementBytes, output);", LIMITED),
+    ("file: short blocks of the first piece for all", FROM_FILE,
+     "int64_t place = (o - first) * stride + start;",
+     "int64_t place = start;", LIMITED),
+    ("file: a slice of an all_reduce is the reader's", FROM_FILE,
+     "reduced + begin(p), begin(p + 1) - begin(p),",
+     "reduced + mine, begin(p + 1) - begin(p),", LIMITED),
+    ("file: an input is written again while others read it", FROM_FILE,
+     "return status.ok() ? waitForGroup(groupBarrier) : status;", "return status;",
+     LIMITED),
+    ("limit: a process maps the memory of all ranks", MAPPING,
+     "&& space.rlim_cur != RLIM_INFINITY;", "&& false;",
+     "HostTest.RanksThatNeedMoreThanTheLimitTogether"),
     ("small: one block of a wide input is sent", COLLECTIVES,
      "    inputBytes *= groupBarrier.membership.members.size();",
      "    inputBytes *= 1;", EXCHANGE),
@@ -77,9 +99,9 @@ FAULTS = [
     ("group: all groups meet in one place", SEGMENT,
      "stationsOffset)[channel * numRanks + rank];",
      "stationsOffset)[0 * channel + rank];", EXCHANGE),
-    ("memory of two ranks overlaps", SEGMENT,
-     "return base + memoryOffset + rank * memoryBytes;",
-     "return base + memoryOffset + rank * (memoryBytes - 4096);", EXCHANGE),
+    ("memory of two ranks overlaps", SEGMENT_HEADER,
+     "return memoryOffset + rank * memoryBytes;",
+     "return memoryOffset + rank * (memoryBytes - 4096);", EXCHANGE),
     # Several entries of one rank.
     ("entries: each has its own copy of a state", MEMORY,
      "      if (isNew)\n        at->second = take", "        at->second = take",

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -333,6 +334,10 @@ TestRun tp::test::runRanks(const Artifact &artifact, Mode mode,
   for (int64_t r = 0; r < ranks; ++r) {
     pid_t child = fork();
     if (child == 0) {
+      // That there is one counts, not what it is.
+      rlimit space = {RLIM_INFINITY - 1, RLIM_INFINITY - 1};
+      if (mode == Mode::LimitedProcesses)
+        setrlimit(RLIMIT_AS, &space);
       std::unique_ptr<Transport> attached;
       Status status =
           attachProcessTransport(artifact.entry(), descriptor, attached);

@@ -101,9 +101,13 @@ json resultBuffer(int64_t index, int64_t offset = 0);
 json arenaBuffer(int64_t offset);
 json constantBuffer(int64_t offset);
 
-enum class Mode { Threads, Processes };
+/// LimitedProcesses have a limit of the address space, so that none maps
+/// another's memory.
+enum class Mode { Threads, Processes, LimitedProcesses };
 inline const char *nameOf(Mode mode) {
-  return mode == Mode::Threads ? "Threads" : "Processes";
+  return mode == Mode::Threads     ? "Threads"
+         : mode == Mode::Processes ? "Processes"
+                                   : "LimitedProcesses";
 }
 
 /// What became of a run: one status per rank, and the memory it left.

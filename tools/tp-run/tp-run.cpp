@@ -177,8 +177,12 @@ Status prepare(const Options &options, const EntryView &entry,
                InputLoader &loader) {
   if (Status status = checkOptions(options, entry); !status.ok())
     return status;
-  bool oneRank = options.onlyRank || options.rankMode == RankMode::Process;
-  if (Status status = checkAddressSpace(entry, oneRank ? 1 : entry.numRanks());
+  bool isProcess =
+      options.rankMode == RankMode::Process || isLaunchedRank(options, entry);
+  int64_t ranks = entry.numRanks();
+  if (Status status =
+          checkAddressSpace(entry, isProcess || options.onlyRank ? 1 : ranks,
+                            isProcess ? 1 : ranks);
       !status.ok())
     return status;
   if (Status status = checkNotLaunched(options, entry); !status.ok())

@@ -77,6 +77,13 @@ void SegmentTransport::combine(const Membership &membership,
   }
 }
 
+int64_t SegmentTransport::firstReduced(int64_t position, int64_t members,
+                                       int64_t count, int64_t elementBytes) {
+  int64_t line = std::max<int64_t>(64 / elementBytes, 1);
+  int64_t slice = ((count + members - 1) / members + line - 1) / line * line;
+  return std::min(position * slice, count);
+}
+
 Status SegmentTransport::exchangeInline(GroupBarrier &groupBarrier,
                                         const CollectiveCall &call,
                                         int64_t inputBytes, uint64_t tag) {
@@ -107,19 +114,23 @@ Status SegmentTransport::exchangeLarge(GroupBarrier &groupBarrier,
   RankSide &side = sides[groupBarrier.rank];
   // Every rank's constants hold the same bytes, so its own stand for them all.
   bool constantInput = command.input.space == Space::Constant;
+  int64_t rank = groupBarrier.rank;
   post(membership,
-       groupBarrier.rank) = {constantInput ? 0 : segment.offsetOf(call.input),
-                             segment.offsetOf(call.output), tag};
+       rank) = {constantInput ? 0 : segment.offsetOf(rank, call.input),
+                segment.offsetOf(rank, call.output), tag};
   if (Status status = waitForGroup(groupBarrier); !status.ok())
     return status;
   if (Status status = checkTags(groupBarrier, tag); !status.ok())
     return status;
+  if (!segment.mapsAllMemory())
+    return exchangeFromFile(groupBarrier, call);
   int64_t members = membership.members.size();
   for (int64_t p = 0; p < members; ++p) {
-    const Post &other = post(membership, membership.members[p]);
+    int64_t member = membership.members[p];
+    const Post &other = post(membership, member);
     side.inputs[p] = constantInput ? static_cast<const char *>(call.input)
-                                   : segment.at(other.input);
-    side.outputs[p] = segment.at(other.output);
+                                   : segment.at(member, other.input);
+    side.outputs[p] = segment.at(member, other.output);
   }
   if (row.kind != CollectiveKind::AllReduce) {
     combine(membership, call, side.inputs.data());
@@ -130,9 +141,9 @@ Status SegmentTransport::exchangeLarge(GroupBarrier &groupBarrier,
   // so that the output may be the input.
   int64_t elementBytes = byteSize(row.dtype);
   int64_t count = command.outer * command.block;
-  int64_t line = std::max<int64_t>(64 / elementBytes, 1);
-  int64_t slice = ((count + members - 1) / members + line - 1) / line * line;
-  auto first = [&](int64_t p) { return std::min(p * slice, count); };
+  auto first = [&](int64_t p) {
+    return firstReduced(p, members, count, elementBytes);
+  };
   int64_t mine = first(membership.position);
   reduce(row.dtype, row.reduction, side.inputs.data(), members,
          mine * elementBytes, first(membership.position + 1) - mine,

@@ -8,6 +8,7 @@
 #include "SegmentTransport.h"
 #include "tp/Runtime/Transport/AbsentRanks.h"
 #include <algorithm>
+#include <cstring>
 #include <sched.h>
 #include <thread>
 
@@ -46,6 +47,8 @@ Status SegmentTransport::attach(int64_t rank) {
   // A rank that is made again goes on counting where it was.
   if (!side.channels.empty())
     return {};
+  if (Status status = segment.mapMemory(rank); !status.ok())
+    return status;
   int64_t largest = size();
   for (int64_t channel = 0; channel <= segment.worldChannel(); ++channel) {
     Membership &membership = side.channels.emplace_back();
@@ -62,8 +65,18 @@ Status SegmentTransport::attach(int64_t rank) {
   }
   side.inputs.resize(largest);
   side.outputs.resize(largest);
+  if (!segment.mapsAllMemory())
+    side.pieces.resize(largest * pieceBytes);
   // To have come is a sign too.
   heartbeat(rank);
+  return {};
+}
+
+Status SegmentTransport::copyMemory(int64_t rank, int64_t offset, int64_t bytes,
+                                    char *to) {
+  if (!segment.memory(rank))
+    return segment.read(segment.offsetOfMemory(rank) + offset, bytes, to);
+  std::memcpy(to, segment.memory(rank) + offset, bytes);
   return {};
 }
 

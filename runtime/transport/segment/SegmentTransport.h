@@ -23,7 +23,7 @@ struct Membership {
 };
 
 /// Threads of one process, or processes of one host, that read each other's
-/// memory in place.
+/// memory: in place where it is mapped (SharedSegment), else from its file.
 class SegmentTransport final : public Transport {
 public:
   explicit SegmentTransport(const EntryView &entry);
@@ -39,6 +39,8 @@ public:
   int64_t size() const override { return segment.ranks(); }
   Status attach(int64_t rank) override;
   char *memory(int64_t rank) override { return segment.memory(rank); }
+  Status copyMemory(int64_t rank, int64_t offset, int64_t bytes,
+                    char *to) override;
   Status collective(int64_t rank, const CollectiveCall &call,
                     double timeoutSeconds) override;
   Status agreeOnStatus(int64_t rank, int32_t value, double timeoutSeconds,
@@ -69,12 +71,17 @@ public:
   }
 
 private:
+  /// Small enough that a piece of each of a few members stays in the cache.
+  static constexpr int64_t pieceBytes = 65536;
   /// What one rank's thread keeps; sized when it attaches, so that a step
   /// allocates nothing.
   struct RankSide {
     std::vector<Membership> channels;
     std::vector<const char *> inputs;
     std::vector<char *> outputs;
+    /// Where memory of other ranks is not mapped: the pieces of all members'
+    /// inputs, `pieceBytes` each.
+    std::vector<char> pieces;
   };
   /// One barrier of a group: arrive, and wait for the others.
   struct GroupBarrier {
@@ -87,6 +94,7 @@ private:
   };
 
   GroupBarrier begin(int64_t rank, int64_t channel, double timeoutSeconds);
+  /// What the rank has posted of the call that is under way.
   Post &post(const Membership &membership, int64_t rank) {
     return segment.arrivalSlot(membership.channel, rank)
         .posts[membership.calls % 2];
@@ -102,6 +110,24 @@ private:
                        uint64_t tag);
   void combine(const Membership &membership, const CollectiveCall &call,
                const char *const *inputs);
+  /// The first element that the member at `position` reduces in an all_reduce
+  /// of `count`.
+  static int64_t firstReduced(int64_t position, int64_t members, int64_t count,
+                              int64_t elementBytes);
+
+  /// What follows in exchangeLarge where memory of other ranks is not mapped.
+  Status exchangeFromFile(GroupBarrier &groupBarrier,
+                          const CollectiveCall &call);
+  Status allReduceFromFile(GroupBarrier &groupBarrier,
+                           const CollectiveCall &call);
+  Status moveBlocksFromFile(const Membership &membership,
+                            const CollectiveCall &call, RankSide &side);
+  Status reduceFromFile(const Membership &membership,
+                        const CollectiveCall &call, RankSide &side,
+                        int64_t byteOffset, int64_t count, char *output);
+  Status readInput(const Membership &membership, const CollectiveCall &call,
+                   int64_t position, int64_t byteOffset, int64_t bytes,
+                   char *to);
 
   const EntryView &entry;
   SharedSegment segment;

@@ -22,12 +22,6 @@ using namespace tp::runtime;
 
 namespace {
 
-constexpr int64_t pageBytes = 4096;
-
-int64_t alignTo(int64_t value, int64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
-
 void pauseBriefly() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -69,86 +63,6 @@ bool SegmentHead::map(int descriptor) {
     return false;
   base = static_cast<char *>(memory);
   return true;
-}
-
-SharedSegment::SharedSegment(const EntryView &entry)
-    : numRanks(entry.numRanks()), numChannels(entry.groups.size() + 1) {
-  stationsOffset = SegmentHead(numRanks).bytes();
-  int64_t stations = numChannels * numRanks;
-  payloadOffset = alignTo(
-      stationsOffset + stations * int64_t(sizeof(ArrivalSlot)), pageBytes);
-  memoryOffset = alignTo(payloadOffset + stations * 2 * inlineBytes, pageBytes);
-  memoryBytes = alignTo(RankMemory(entry).bytes, pageBytes);
-  totalBytes = memoryOffset + numRanks * memoryBytes;
-}
-
-SharedSegment::~SharedSegment() {
-  if (base)
-    munmap(base, totalBytes);
-  if (file >= 0)
-    close(file);
-}
-
-Status SharedSegment::mapAnonymous() {
-  // Pages come with first use, by the rank that uses them.
-  void *memory = mmap(nullptr, totalBytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED)
-    return systemError("cannot allocate " + std::to_string(totalBytes) +
-                       " bytes for " + std::to_string(numRanks) +
-                       " ranks: " + std::strerror(errno));
-  base = static_cast<char *>(memory);
-  madvise(base + memoryOffset, totalBytes - memoryOffset, MADV_HUGEPAGE);
-  control().bytes = totalBytes;
-  return {};
-}
-
-Status SharedSegment::makeFile(int64_t bytes, int &descriptor) {
-  // No MFD_CLOEXEC: the ranks are children that inherit it.
-  int created = memfd_create("tp-ranks", 0);
-  if (created < 0)
-    return systemError(std::string("cannot make shared memory: ") +
-                       std::strerror(errno));
-  if (ftruncate(created, bytes) != 0) {
-    int error = errno;
-    close(created);
-    return systemError("cannot make " + std::to_string(bytes) +
-                       " bytes of shared memory: " + std::strerror(error));
-  }
-  descriptor = created;
-  return {};
-}
-
-Status SharedSegment::mapNewFile() {
-  int created = -1;
-  if (Status status = makeFile(totalBytes, created); !status.ok())
-    return status;
-  Status status = mapFile(created);
-  if (!status.ok()) {
-    close(created);
-    return status;
-  }
-  file = created;
-  control().bytes = totalBytes;
-  return {};
-}
-
-Status SharedSegment::mapFile(int descriptor) {
-  struct stat info;
-  if (fstat(descriptor, &info) != 0)
-    return systemError(std::string("cannot use the shared memory: ") +
-                       std::strerror(errno));
-  if (info.st_size != totalBytes)
-    return invalidArgument(
-        "the shared memory has " + std::to_string(info.st_size) +
-        " bytes, the artifact needs " + std::to_string(totalBytes));
-  void *memory = mmap(nullptr, totalBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                      descriptor, 0);
-  if (memory == MAP_FAILED)
-    return systemError(std::string("cannot map the shared memory: ") +
-                       std::strerror(errno));
-  base = static_cast<char *>(memory);
-  return {};
 }
 
 void SharedSegment::failIn(int descriptor, const Failure &failure) {
@@ -210,10 +124,6 @@ char *SharedSegment::inlinePayload(int64_t channel, int64_t rank,
                                    int64_t turn) const {
   return base + payloadOffset +
          ((channel * numRanks + rank) * 2 + turn) * inlineBytes;
-}
-
-char *SharedSegment::memory(int64_t rank) const {
-  return base + memoryOffset + rank * memoryBytes;
 }
 
 PeerWatch::PeerWatch(const SharedSegment &segment, int64_t own)

@@ -5,9 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One mapping holds the control words and the memory of every rank. Threads
-// share an anonymous one, processes one behind a file descriptor; addresses
-// cross as offsets, so that the same code serves both.
+// One segment holds the control words and the memory of every rank. Threads
+// share an anonymous mapping, processes a file in memory; addresses cross as
+// offsets, so that the same code serves both. Under a limit of its address
+// space (ulimit -v) a process maps the control words and the memory of its own
+// ranks: a program whose ranks together are larger than the limit runs. It
+// reads its peers' memory from the file, in pieces.
 //
 //===----------------------------------------------------------------------===//
 
@@ -111,12 +114,16 @@ public:
   ~SharedSegment();
   SharedSegment(const SharedSegment &) = delete;
 
+  /// Maps all of it.
   Status mapAnonymous();
-  /// Makes the memory file; owns its descriptor.
+  /// Makes the memory file; owns its descriptor. Of the memory of ranks it maps
+  /// none where the address space has a limit, else all; mapFile too.
   Status mapNewFile();
   /// A memory file of so many bytes, which children inherit.
   static Status makeFile(int64_t bytes, int &descriptor);
   Status mapFile(int descriptor);
+  /// Maps the memory of a rank of this process, unless it is mapped.
+  Status mapMemory(int64_t rank);
   int descriptor() const { return file; }
   /// Writes the failure into the memory file of any program; those that sleep
   /// see it within a twentieth of a second.
@@ -129,18 +136,38 @@ public:
   RankState &rankState(int64_t rank) const;
   ArrivalSlot &arrivalSlot(int64_t channel, int64_t rank) const;
   char *inlinePayload(int64_t channel, int64_t rank, int64_t turn) const;
-  char *memory(int64_t rank) const;
+  /// Null where it is not mapped.
+  char *memory(int64_t rank) const { return memories[rank]; }
+  bool mapsAllMemory() const { return mappedBytes == totalBytes; }
 
-  uint64_t offsetOf(const void *address) const {
-    return static_cast<const char *>(address) - base;
+  /// Of an address in the memory of `rank`, which is mapped.
+  uint64_t offsetOf(int64_t rank, const void *address) const {
+    return offsetOfMemory(rank) +
+           (static_cast<const char *>(address) - memories[rank]);
   }
-  char *at(uint64_t offset) const { return base + offset; }
+  /// The address of an offset in the memory of `rank`, which is mapped.
+  char *at(int64_t rank, uint64_t offset) const {
+    return memories[rank] + (offset - offsetOfMemory(rank));
+  }
+  /// Copies bytes from the file.
+  Status read(uint64_t offset, int64_t bytes, char *to) const;
+  uint64_t offsetOfMemory(int64_t rank) const {
+    return memoryOffset + rank * memoryBytes;
+  }
 
 private:
+  /// Maps the first `bytes` of the file.
+  Status mapStart(int descriptor, int64_t bytes);
+
   int64_t numRanks, numChannels;
   int64_t stationsOffset, payloadOffset, memoryOffset;
   int64_t memoryBytes, totalBytes;
   char *base = nullptr;
+  /// From `base` on.
+  int64_t mappedBytes = 0;
+  /// By rank; null where its memory is not mapped.
+  std::vector<char *> memories;
+  /// Owned; of a segment that another process has made only where it is read.
   int file = -1;
 };
 

@@ -91,9 +91,9 @@ TEST_F(HostTest, StandardOutputThatCannotBeWritten) {
   // closed the pipe.
   const std::string early =
       "mkfifo gate; (read < gate; $run --stats) | (exec <&-; echo > gate)";
-  for (std::string command :
-       {std::string("$run --stats > /dev/full"), std::string("$run --stats >&-"),
-        std::string("$run --info > /dev/full"), early}) {
+  for (std::string command : {std::string("$run --stats > /dev/full"),
+                              std::string("$run --stats >&-"),
+                              std::string("$run --info > /dev/full"), early}) {
     ToolRun run(shell("set -o pipefail; run=\"$tp_run $artifact "
                       "--random-data=1\"; (" +
                       command + ") 2>&1; echo $?"),
@@ -149,6 +149,28 @@ TEST_F(HostTest, AddressSpaceLimit) {
   });
   EXPECT_GT(good, 3);
   EXPECT_GT(refused, 3);
+}
+
+/// A process holds its own rank's memory, so that together they may need more
+/// than the limit: 2 GiB here. One rank that does not fit is told of.
+TEST_F(HostTest, RanksThatNeedMoreThanTheLimitTogether) {
+  TestProgram program({{"tp", 8}});
+  program.manifest["memory"]["arena_bytes"] = int64_t(256) << 20;
+  std::string large = program.write(folder->file("large.tp"));
+  auto limited = [&](const std::string &megabytes, const std::string &mode) {
+    return std::vector<std::string>{
+        "-c", "ulimit -v $((" + megabytes + " * 1024)); exec " TP_RUN " " +
+                  large + " --no-poison --transport=" + mode};
+  };
+  ToolRun run(limited("1200", "processes"), "/bin/sh");
+  run.run();
+  EXPECT_EQ(run.exitStatus(), 0) << run.err;
+  ToolRun threads(limited("1200", "threads"), "/bin/sh");
+  threads.run();
+  threads.expectError({"out of memory: 8 ranks need ", "or processes, each"});
+  ToolRun small(limited("400", "processes"), "/bin/sh");
+  small.run();
+  small.expectError({"out of memory: 1 rank needs "});
 }
 
 /// More than the machine has: nothing is taken before it is used, so that only
@@ -250,9 +272,7 @@ TEST_F(HostTest, ArtifactReplacedWhileItRuns) {
       waitUntilStopped(stopped);
       if (!inPlace)
         std::filesystem::remove(run.file("m.tp"));
-      {
-        std::ofstream(run.file("m.tp")) << std::string(size, 'x');
-      }
+      { std::ofstream(run.file("m.tp")) << std::string(size, 'x'); }
       kill(stopped, SIGCONT);
       run.finish();
       EXPECT_EQ(run.exitStatus(), 0) << run.err;

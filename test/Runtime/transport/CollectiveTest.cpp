@@ -269,6 +269,12 @@ std::vector<Case> allCases(int64_t members) {
     for (const char *kind : {"all_reduce", "reduce_scatter", "all_gather",
                              "all_to_all", "permute"})
       cases.push_back({kind, dtype, "sum", 3, 8192 / members + 1037});
+  // What is read from a file: many short blocks, and blocks longer than a
+  // piece.
+  for (const char *kind :
+       {"all_reduce", "reduce_scatter", "all_gather", "all_to_all", "permute"})
+    for (auto [outer, block] : {std::pair(3001, 7), std::pair(2, 20011)})
+      cases.push_back({kind, "f32", "sum", outer, block});
   return cases;
 }
 
@@ -341,13 +347,14 @@ TEST_P(CollectiveTest, MatchesTheDefinition) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CollectiveTest,
-                         testing::Combine(testing::Values(Mode::Threads,
-                                                          Mode::Processes),
-                                          testing::Values(1, 2, 3, 4, 5, 8)),
-                         [](const auto &info) {
-                           return std::string(nameOf(std::get<0>(info.param))) +
-                                  std::to_string(std::get<1>(info.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, CollectiveTest,
+    testing::Combine(testing::Values(Mode::Threads, Mode::Processes,
+                                     Mode::LimitedProcesses),
+                     testing::Values(1, 2, 3, 4, 5, 8)),
+    [](const auto &info) {
+      return std::string(nameOf(std::get<0>(info.param))) +
+             std::to_string(std::get<1>(info.param));
+    });
 
 } // namespace

@@ -13,8 +13,10 @@
 namespace tp::runtime {
 
 /// Checks a limit of the address space (ulimit -v) before `threads` ranks start
-/// in this process: OpenBLAS tries forever to get a buffer that it is refused.
-Status checkAddressSpace(const EntryView &entry, int64_t threads);
+/// in this process, which maps the memory of `mapped` ranks: OpenBLAS tries
+/// forever to get a buffer that it is refused.
+Status checkAddressSpace(const EntryView &entry, int64_t threads,
+                         int64_t mapped);
 
 } // namespace tp::runtime
 
