@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..artifact import Artifact
-from ..errors import RunError, listed
-from .group import Group
+from ..errors import Code, RunError, listed
+from .group import Group, limit_text
 from .launcher import Launched, find_launcher
 
 LAUNCHES = ("thread", "process", "torchrun")
@@ -63,6 +63,14 @@ def telling_others(launch: str | None, timeout: float) -> Iterator[None]:
 
 def start(artifact: Artifact, launch: str, timeout: float) -> Group:
     """Starts the ranks; their arguments are zero. Raises RunError."""
+    try:
+        return _started(artifact, launch, timeout)
+    except OSError as error:  # of what is imported, at the latest now
+        raise RunError(f"cannot start the ranks: {error.strerror}{limit_text(error)}",
+                       code=Code.SYSTEM) from error
+
+
+def _started(artifact: Artifact, launch: str, timeout: float) -> Group:
     if launch == "process":
         from .processes import ProcessGroup
         return ProcessGroup(artifact, timeout)

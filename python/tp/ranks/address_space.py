@@ -19,8 +19,8 @@ _STACK = 8 * _MEBIBYTE
 
 
 def check_address_space(artifact: Artifact, threads: int) -> None:
-    """Raises RunError where so many ranks have no room in this process. OpenBLAS would try forever
-    to get a buffer that it is refused."""
+    """Raises RunError where so many ranks, each with its memory, have no room in this process.
+    OpenBLAS would try forever to get a buffer that it is refused."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return
@@ -32,5 +32,7 @@ def check_address_space(artifact: Artifact, threads: int) -> None:
         held + _THREAD + (_STACK if stack == resource.RLIM_INFINITY else stack))
     if limit - used < needed:
         ranks = "1 rank needs" if threads == 1 else f"{threads} ranks need"
+        advice = ("" if threads == 1 else ": expected a higher limit, or launch='process', whose "
+                  "processes each hold one rank's memory")
         raise RunError(f"out of memory: {ranks} {needed} bytes of address space, the limit "
-                       f"(ulimit -v) leaves {max(limit - used, 0)}", code=Code.SYSTEM)
+                       f"(ulimit -v) leaves {max(limit - used, 0)}{advice}", code=Code.SYSTEM)

@@ -1,6 +1,7 @@
 """Memory that processes share to hand each other whole arrays."""
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 from collections.abc import Sequence
@@ -10,7 +11,8 @@ import numpy as np
 
 from ..arrays import Bits
 from ..artifact import Artifact, Port
-from .group import empty
+from ..errors import Code, RunError
+from .group import empty, limit_text
 
 _ALIGNMENT = 64
 
@@ -20,10 +22,11 @@ def _up(size: int) -> int:
 
 
 class Exchange:
-    """A place for every input and every result of a step, the same for the steps of all entries, and
-    one that holds any argument; `more` bytes follow them. That of a partial result has room for what
-    every rank has of it. All processes compute the same offsets. The memory is zero at first, has no
-    name, and ends with the last process."""
+    """A place for every input and every result that a step returns, the same for the steps of all
+    entries, and one that holds any argument; `more` bytes follow them. That of a partial result has
+    room for what every rank has of it. All processes compute the same offsets. The memory is zero at
+    first, has no name, and ends with the last process. What updates an argument stays on the ranks
+    and has no place: every process maps all of this, and states may be larger than its limit."""
 
     def __init__(self, artifact: Artifact, descriptor: int | None = None,
                  more: int = 0) -> None:
@@ -34,7 +37,7 @@ class Exchange:
         ends = [first]
         for entry in entries:
             offset = first
-            for result, ports in ((False, entry.arguments), (True, entry.results)):
+            for result, ports in ((False, entry.arguments), (True, entry.returned())):
                 for port in ports:
                     if result or not port.is_weight:
                         self._offsets[entry.entry, result, port.index] = offset
@@ -43,11 +46,15 @@ class Exchange:
             ends.append(offset)
         offset = max(ends)
         size = max(offset + more, mmap.PAGESIZE)
-        if descriptor is None:
-            descriptor = os.memfd_create("tp-exchange", os.MFD_CLOEXEC)
-            os.ftruncate(descriptor, size)
-        self.descriptor = descriptor
-        self._memory = np.frombuffer(mmap.mmap(descriptor, size), np.uint8)
+        self.descriptor = -1 if descriptor is None else descriptor
+        try:
+            if descriptor is None:
+                self.descriptor = os.memfd_create("tp-exchange", os.MFD_CLOEXEC)
+                os.ftruncate(self.descriptor, size)
+            self._memory = np.frombuffer(mmap.mmap(self.descriptor, size), np.uint8)
+        except OSError as error:
+            self.close()
+            raise _cannot_share(size, error) from error
         self.more = self._memory[offset:offset + more]
 
     def input(self, entry: str, port: Port) -> Bits:
@@ -76,6 +83,13 @@ class Exchange:
     def _at(self, port: Port, offset: int) -> Bits:
         part = self._memory[offset:offset + port.nbytes]
         return part.view(port.dtype.bits).reshape(port.shape)
+
+
+def _cannot_share(size: int, error: OSError) -> RunError:
+    """The error for memory that the ranks' processes cannot have together."""
+    why = "out of memory: " if error.errno == errno.ENOMEM else ""
+    return RunError(f"{why}cannot map {size} bytes for the arrays that processes of ranks hand each "
+                    f"other: {error.strerror}{limit_text(error)}", code=Code.SYSTEM)
 
 
 def whole_results(program: Any, exchange: Exchange, entry: str, ports: Sequence[Port]) -> list[Bits]:

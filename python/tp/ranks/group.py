@@ -1,6 +1,7 @@
 """What all kinds of rank groups have in common."""
 from __future__ import annotations
 
+import errno
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -40,6 +41,11 @@ def open_program(artifact: Artifact) -> Any:
         raise runtime.Failure(code, message.replace(artifact.file.name, artifact.path)) from None
     artifact.check_unchanged()
     return program
+
+
+def limit_text(error: OSError) -> str:
+    """The limit of this process that a call of the system has met, for messages; may be empty."""
+    return {errno.EMFILE: " (ulimit -n)", errno.ENOMEM: " (ulimit -v)"}.get(error.errno or 0, "")
 
 
 def raises_run_error(function: Function) -> Function:

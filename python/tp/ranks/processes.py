@@ -16,7 +16,7 @@ from ..arrays import Bits
 from ..artifact import Artifact, Port, by_name
 from ..errors import Code, RunError
 from .exchange import Exchange, whole_results
-from .group import Group, native, open_program, raises_run_error
+from .group import Group, limit_text, native, open_program, raises_run_error
 from .records import ranks_text
 
 _END_SECONDS = 2
@@ -42,28 +42,38 @@ class ProcessGroup(Group):
         self._connections: list[Connection] = []
         runtime = native()
         self._program = program = open_program(artifact)
-        self._transport = runtime.Transport.processes(program)
+        self._transport: Any = None
         self._exchange = Exchange(artifact)
         # A rank finds the packages that are found here, and none of its working directory.
         package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         path = [package, *[entry for entry in sys.path if entry]]
         try:
+            self._transport = runtime.Transport.processes(program)
             for rank in range(artifact.size):
-                ours, theirs = socketpair(AF_UNIX, SOCK_STREAM)
-                with theirs, _interrupts_held():
-                    descriptors = (artifact.file.descriptor, theirs.fileno(),
-                                   self._transport.descriptor, self._exchange.descriptor)
-                    self._processes.append(subprocess.Popen(
-                        [sys.executable, "-c", _START, repr(path), artifact.path, str(rank),
-                         str(timeout), *map(str, descriptors), *artifact.links],
-                        pass_fds=descriptors, stdin=subprocess.DEVNULL))
-                self._connections.append(Connection(ours.detach()))
+                self._start(rank, path)
             self._collect(lambda: "the start of the program")
             artifact.check_unchanged()  # the ranks have read it by now
         except BaseException:
             self.close()
+            self._transport = None  # and its file with it
             artifact.check_unchanged()  # says more than what a rank makes of another file
             raise
+
+    def _start(self, rank: int, path: list[str]) -> None:
+        artifact = self.artifact
+        try:
+            ours, theirs = socketpair(AF_UNIX, SOCK_STREAM)
+            with ours, theirs, _interrupts_held():
+                descriptors = (artifact.file.descriptor, theirs.fileno(),
+                               self._transport.descriptor, self._exchange.descriptor)
+                self._processes.append(subprocess.Popen(
+                    [sys.executable, "-c", _START, repr(path), artifact.path, str(rank),
+                     str(self._timeout), *map(str, descriptors), *artifact.links],
+                    pass_fds=descriptors, stdin=subprocess.DEVNULL))
+                self._connections.append(Connection(ours.detach()))
+        except OSError as error:
+            raise RunError(f"cannot start the process of rank {rank}: {error.strerror}"
+                           f"{limit_text(error)}", code=Code.SYSTEM) from error
 
     def write(self, entry: str, port: Port, bits: Bits) -> None:
         self._exchange.argument(port)[...] = bits
@@ -89,7 +99,8 @@ class ProcessGroup(Group):
 
     def close(self) -> None:
         # A rank that is in a step, and waits for others there, ends too.
-        self._transport.abort(0, "the program was closed")
+        if self._transport is not None:
+            self._transport.abort(0, "the program was closed")
         for connection in self._connections:
             connection.close()
         end = time.monotonic() + _END_SECONDS

@@ -18,14 +18,14 @@ class RankProcess:
 
     def __init__(self, artifact: Artifact, rank: int, timeout: float, transport: int,
                  exchange: int) -> None:
-        check_address_space(artifact, 1)
         self._artifact = artifact
         self._first = rank == 0
         self._exchange = Exchange(artifact, exchange)
         runtime = native()
         program = open_program(artifact)
-        self._rank = runtime.Rank(program, runtime.Transport.attach(program, transport), rank,
-                                  timeout)
+        attached = runtime.Transport.attach(program, transport)
+        check_address_space(artifact, 1)  # the memory of the rank comes now
+        self._rank = runtime.Rank(program, attached, rank, timeout)
         self._entries = {name: self._rank if name == artifact.entry else self._rank.entry(name)
                          for name in artifact.entries}
         self._threads = runtime.Threads([self._rank])

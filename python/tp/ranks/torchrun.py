@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
@@ -76,6 +77,7 @@ class TorchrunGroup(Group):
         self._timeout = timeout
         self._same_files = self._has_died = False
         self._transport: Any = None
+        self._exchange: Any = None
         runtime = native()
         self._program = program = open_program(artifact)
         identity = zlib.crc32(artifact.head)
@@ -91,15 +93,23 @@ class TorchrunGroup(Group):
                     self._connections.serve([self._transport.descriptor,
                                              self._exchange.descriptor], timeout)
                 else:
-                    descriptors = self._connections.join(timeout)
-                    self._transport = runtime.Transport.attach(program, descriptors[0])
-                    self._exchange = Exchange(artifact, descriptors[1], more)
+                    memory, shared = self._connections.join(timeout)
+                    try:
+                        self._transport = runtime.Transport.attach(program, memory)
+                    except BaseException:
+                        os.close(shared)
+                        raise
+                    finally:
+                        os.close(memory)
+                    self._exchange = Exchange(artifact, shared, more)
                     self._records = Records(artifact, self._number, self._exchange.more)
                 check_address_space(artifact, 1)
                 self._rank = runtime.Rank(program, self._transport, self._number, timeout)
             except BaseException as error:
                 if self._transport is not None:
                     self._transport.abort(self._number, _why(self._number, error))
+                if self._exchange is not None:
+                    self._exchange.close()
                 self._connections.close()
                 raise
         self._threads = runtime.Threads([self._rank])
@@ -141,7 +151,7 @@ class TorchrunGroup(Group):
         self._leave(False, port, self._exchange.argument(port))
         self._barrier()
         # No rank writes there before all ranks have begun what comes next.
-        whole = self._exchange.argument(port).copy()
+        whole: Bits = self._exchange.argument(port).copy()
         self._records.leave()
         return whole
 
