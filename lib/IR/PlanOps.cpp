@@ -7,31 +7,11 @@
 
 #include "PlanSyntax.h"
 #include "mlir/IR/Builders.h"
-#include "tp/IR/CustomOps.h"
 #include "tp/IR/PlanStyle.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tp;
-
-LogicalResult PlanOp::verify() {
-  if (!getMesh().getValue().axisByName(getAxis()) &&
-      !(*this)->hasAttr(optionalPlan))
-    return emitOpError() << "the mesh has no axis '" << getAxis()
-                         << "': write 'optional' behind the axis, or behind "
-                            "its 'auto', where a mesh may lack it";
-  for (Operation &op : getBody().front()) {
-    if (isa<RuleOp>(op))
-      return op.emitOpError() << "a rule holds on every axis: expected it "
-                                 "before or behind the plans of the file";
-    if (!isa<ParallelizeOp, FullyShardOp, RecomputeOp, ArgumentOp, ResultOp>(
-            op))
-      return op.emitOpError() << "expected tp.parallelize, tp.fully_shard, "
-                                 "tp.recompute, tp.argument or tp.result in a "
-                                 "plan";
-  }
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // Options
@@ -393,53 +373,4 @@ ParseResult tp::parseEntryOptions(OpAsmParser &parser,
 void tp::printEntryOptions(OpAsmPrinter &printer, Operation *op,
                            DictionaryAttr options) {
   printPlanOptions(printer, op, options, StringAttr());
-}
-
-ParseResult tp::parsePlanAxis(OpAsmParser &parser, StringAttr &axis,
-                              MeshAttr mesh) {
-  int64_t index;
-  SMLoc loc = parser.getCurrentLocation();
-  OptionalParseResult parsed = parser.parseOptionalInteger(index);
-  if (!parsed.has_value()) {
-    std::string name;
-    if (parser.parseString(&name))
-      return failure();
-    axis = parser.getBuilder().getStringAttr(name);
-    loc = parser.getCurrentLocation();
-    if (succeeded(parser.parseOptionalComma()))
-      return parser.emitError(loc)
-             << "a plan is for one axis, expected a plan for each";
-    return success();
-  }
-  if (failed(*parsed))
-    return failure();
-  ArrayRef<MeshAxis> axes = mesh.getValue().axes;
-  int64_t count = axes.size();
-  if (index < -count || index >= count)
-    return parser.emitError(loc)
-           << "the mesh has " << count << " axes, expected an index from "
-           << -count << " to " << count - 1 << ", got " << index;
-  axis = parser.getBuilder().getStringAttr(
-      axes[index < 0 ? index + count : index].name);
-  return success();
-}
-
-void tp::printPlanAxis(OpAsmPrinter &printer, Operation *, StringAttr axis,
-                       MeshAttr) {
-  printer << axis;
-}
-
-ParseResult tp::parsePlanMarks(OpAsmParser &parser, NamedAttrList &attributes) {
-  if (succeeded(parser.parseOptionalKeyword(optionalPlan)))
-    attributes.set(optionalPlan, parser.getBuilder().getUnitAttr());
-  return parser.parseOptionalAttrDictWithKeyword(attributes);
-}
-
-void tp::printPlanMarks(OpAsmPrinter &printer, PlanOp op,
-                        DictionaryAttr attributes) {
-  if (attributes.get(optionalPlan))
-    printer << ' ' << optionalPlan;
-  SmallVector<StringRef> elided(op.getAttributeNames());
-  elided.push_back(optionalPlan);
-  printer.printOptionalAttrDictWithKeyword(attributes.getValue(), elided);
 }

@@ -27,12 +27,12 @@ mlir::ParseResult parseEntryOptions(mlir::OpAsmParser &parser,
                                     mlir::DictionaryAttr &options);
 void printEntryOptions(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                        mlir::DictionaryAttr options);
-/// An axis of the mesh, by its name or its index; a negative index counts from
-/// the back.
-mlir::ParseResult parsePlanAxis(mlir::OpAsmParser &parser,
-                                mlir::StringAttr &axis, MeshAttr mesh);
-void printPlanAxis(mlir::OpAsmPrinter &printer, mlir::Operation *op,
-                   mlir::StringAttr axis, MeshAttr mesh);
+/// Axes of the mesh, by name or by index; a negative index counts from the
+/// back.
+mlir::ParseResult parsePlanAxes(mlir::OpAsmParser &parser,
+                                mlir::ArrayAttr &axes, MeshAttr mesh);
+void printPlanAxes(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                   mlir::ArrayAttr axes, MeshAttr mesh);
 /// `optional`, and attributes.
 mlir::ParseResult parsePlanMarks(mlir::OpAsmParser &parser,
                                  mlir::NamedAttrList &attributes);

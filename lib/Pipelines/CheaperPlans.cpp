@@ -59,8 +59,7 @@ std::vector<PlanEdit> CheaperPlans::otherStyles(StringRef place) const {
   if (!style ||
       (style->kind != StyleKind::Colwise && style->kind != StyleKind::Rowwise))
     return {};
-  std::string axis = entry->getParentOfType<PlanOp>().getAxis().str();
-  PlanEdit edit{axis, "", {place.str()}, "rowwise"};
+  PlanEdit edit{"", "", {place.str()}, "rowwise"};
   if (style->kind == StyleKind::Colwise)
     return {edit};
   edit.style = "colwise";
@@ -146,8 +145,7 @@ void CheaperPlans::search(ArrayRef<Places> groups) {
       if (!style)
         continue;
       if (otherStyles(place).empty()) {
-        PlanEdit edit{
-            entry->getParentOfType<PlanOp>().getAxis().str(), "", {place}};
+        PlanEdit edit{"", "", {place}};
         edit.removes = true;
         tryChange(edit, removals);
         continue;
@@ -155,10 +153,7 @@ void CheaperPlans::search(ArrayRef<Places> groups) {
       DictionaryAttr options = entry.getOptions();
       if (options.get("input_layouts") || options.get("output_layouts") ||
           style->replicatedInput || style->replicatedOutput)
-        tryChange(PlanEdit{entry->getParentOfType<PlanOp>().getAxis().str(),
-                           "",
-                           {place},
-                           toString(style->kind).str()},
+        tryChange(PlanEdit{"", "", {place}, toString(style->kind).str()},
                   withoutLayouts);
     }
   for (const Places &places : groups)

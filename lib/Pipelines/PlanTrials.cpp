@@ -50,9 +50,19 @@ PlanTrials::PlanTrials(ModuleOp model, const PartitionOptions &given)
 static OwningOpRef<ModuleOp> entriesOf(StringRef text, PlanOp plan) {
   std::string source = "tp.plan @edit on ";
   llvm::raw_string_ostream(source)
-      << plan.getMeshAttr() << "[\"" << plan.getAxis() << "\"] {\n"
+      << plan.getMeshAttr() << plan.getAxes() << " {\n"
       << text << "\n}\n";
   return parseSourceString<ModuleOp>(source, plan.getContext());
+}
+
+/// The plan that gets new entries for an axis: its own, or the first that is
+/// for others too.
+static PlanOp planOf(StringRef axis, ModuleOp plans) {
+  PlanOp found;
+  for (auto plan : plans.getOps<PlanOp>())
+    if (plan.hasAxis(axis) && (!found || plan.getAxes().size() == 1))
+      found = plan;
+  return found;
 }
 
 static Block &entriesIn(ModuleOp plans) {
@@ -85,64 +95,73 @@ static NamedAttrList keptBy(StringRef style, DictionaryAttr options) {
 
 std::string PlanTrials::replacedBy(const PlanEdit &edit) const {
   if (plans && edit.at.empty())
-    for (auto plan : plans.get().getOps<PlanOp>())
-      if (plan.getAxis() == edit.axis)
-        if (OwningOpRef<ModuleOp> made = entriesOf(edit.text, plan))
-          if (Operation *other =
-                  samePort(entriesIn(*made), plan.getBody().front()))
-            return entryText(other->getLoc());
+    if (PlanOp plan = planOf(edit.axis, plans.get()))
+      if (OwningOpRef<ModuleOp> made = entriesOf(edit.text, plan))
+        if (Operation *other =
+                samePort(entriesIn(*made), plan.getBody().front()))
+          return entryText(other->getLoc());
   return "";
 }
 
-bool PlanTrials::apply(const PlanEdit &edit, ModuleOp plans) const {
-  for (auto plan : plans.getOps<PlanOp>()) {
-    if (plan.getAxis() != edit.axis)
+bool PlanTrials::add(const PlanEdit &edit, ModuleOp plans) {
+  PlanOp plan = planOf(edit.axis, plans);
+  OwningOpRef<ModuleOp> made;
+  if (plan)
+    made = entriesOf(edit.text, plan);
+  if (!made)
+    return false;
+  Block &entries = entriesIn(*made), &body = plan.getBody().front();
+  // A port has one entry.
+  if (Operation *other = samePort(entries, body))
+    other->erase();
+  body.getOperations().splice(body.end(), entries.getOperations());
+  return true;
+}
+
+std::optional<size_t> PlanTrials::change(const PlanEdit &edit, PlanOp plan) {
+  size_t found = 0;
+  for (auto entry : llvm::make_early_inc_range(
+           plan.getBody().front().getOps<ParallelizeOp>())) {
+    if (!llvm::is_contained(edit.at, entryText(entry.getLoc())))
       continue;
-    Block &body = plan.getBody().front();
-    if (edit.at.empty()) {
-      OwningOpRef<ModuleOp> made = entriesOf(edit.text, plan);
-      if (!made)
-        return false;
-      Block &entries = entriesIn(*made);
-      // A port has one entry.
-      if (Operation *other = samePort(entries, body))
-        other->erase();
-      body.getOperations().splice(body.end(), entries.getOperations());
-      return true;
+    ++found;
+    if (edit.removes) {
+      entry.erase();
+      continue;
     }
-    size_t found = 0;
-    for (auto entry :
-         llvm::make_early_inc_range(body.getOps<ParallelizeOp>())) {
-      if (!llvm::is_contained(edit.at, entryText(entry.getLoc())))
-        continue;
-      if (edit.removes) {
-        entry.erase();
-        ++found;
-        continue;
-      }
-      StringRef style = edit.style.empty() ? entry.getStyle() : edit.style;
-      OwningOpRef<ModuleOp> made =
-          entriesOf(("tp.parallelize \"\" with " + style +
-                     (edit.text.empty() ? "" : " {" + edit.text + "}"))
-                        .str(),
-                    plan);
-      if (!made)
-        return false;
-      Block &entries = entriesIn(*made);
-      NamedAttrList merged(entry.getOptions());
-      if (!edit.style.empty()) {
-        merged = keptBy(edit.style, entry.getOptions());
-        entry.setStyle(edit.style);
-      }
-      for (NamedAttribute option :
-           cast<ParallelizeOp>(entries.front()).getOptions())
-        merged.set(option.getName(), option.getValue());
-      entry.setOptionsAttr(merged.getDictionary(entry.getContext()));
-      ++found;
+    StringRef style = edit.style.empty() ? entry.getStyle() : edit.style;
+    OwningOpRef<ModuleOp> made =
+        entriesOf(("tp.parallelize \"\" with " + style +
+                   (edit.text.empty() ? "" : " {" + edit.text + "}"))
+                      .str(),
+                  plan);
+    if (!made)
+      return std::nullopt;
+    NamedAttrList merged(entry.getOptions());
+    if (!edit.style.empty()) {
+      merged = keptBy(edit.style, entry.getOptions());
+      entry.setStyle(edit.style);
     }
-    return found == edit.at.size();
+    for (NamedAttribute option :
+         cast<ParallelizeOp>(entriesIn(*made).front()).getOptions())
+      merged.set(option.getName(), option.getValue());
+    entry.setOptionsAttr(merged.getDictionary(entry.getContext()));
   }
-  return false;
+  return found;
+}
+
+bool PlanTrials::apply(const PlanEdit &edit, ModuleOp plans) {
+  if (edit.at.empty())
+    return add(edit, plans);
+  // An entry for several axes may be in a plan for each.
+  bool isChanged = false;
+  for (auto plan : plans.getOps<PlanOp>()) {
+    std::optional<size_t> found = change(edit, plan);
+    if (!found || (*found && *found != edit.at.size()))
+      return false;
+    isChanged |= *found > 0;
+  }
+  return isChanged;
 }
 
 std::optional<TrialPartition> PlanTrials::partition(ArrayRef<PlanEdit> edits) {

@@ -22,7 +22,7 @@ namespace tp {
 
 /// What an advice adds to a plan.
 struct PlanEdit {
-  /// Of the plan that it is for.
+  /// Of a new entry.
   std::string axis;
   /// An entry, or an option of entries; may be empty where `style` is not.
   std::string text;
@@ -61,7 +61,12 @@ public:
   mlir::ModuleOp program() const { return model; }
 
 private:
-  bool apply(const PlanEdit &edit, mlir::ModuleOp plans) const;
+  static bool apply(const PlanEdit &edit, mlir::ModuleOp plans);
+  /// Adds new entries.
+  static bool add(const PlanEdit &edit, mlir::ModuleOp plans);
+  /// How many entries of the plan are those that the edit changes; nothing
+  /// where it cannot.
+  static std::optional<size_t> change(const PlanEdit &edit, PlanOp plan);
 
   mlir::ModuleOp model;
   PartitionOptions options;

@@ -20,6 +20,7 @@ _TRANSFORMER = "transformer"
 _TENSORS = "tp"
 _BATCH = "dp"
 _EXPERTS = "ep"
+_OPTIONAL = " optional"
 _COMBINE = ("sum", "product", "max", "min")
 
 
@@ -83,22 +84,71 @@ def mesh_flag(mesh: Mesh) -> str:
     return ",".join(f"{name}={size}" for name, size in mesh.items())
 
 
-def _axis(key: Any, mesh: Mesh) -> tuple[str, bool]:
-    """The axis that a plan is for, and whether the mesh may lack it: `tp`, `tp optional`, or an
-    index, as torch's `tp_mesh_dim`."""
-    if isinstance(key, int) and not isinstance(key, bool):
-        if not -len(mesh) <= key < len(mesh):
+def _names(key: Any, mesh: Mesh) -> tuple[tuple[Any, ...], bool]:
+    if isinstance(key, tuple):
+        if not key:
+            raise CompileError("plan: expected an axis, or a tuple of axes, as key, got ()")
+        return key, False
+    if (isinstance(key, int) and not isinstance(key, bool)) or str(key) in mesh:
+        return (key,), False
+    text = str(key)
+    is_optional = text.endswith(_OPTIONAL)
+    text = text.removesuffix(_OPTIONAL)
+    names = (text,) if text in mesh else tuple(part.strip() for part in text.split(","))
+    return names, is_optional
+
+
+def _axis(name: Any, mesh: Mesh, key: Any, is_optional: bool) -> str:
+    if isinstance(name, int) and not isinstance(name, bool):
+        if not -len(mesh) <= name < len(mesh):
             raise CompileError(f"plan: the mesh has the axes {listed(mesh)}: expected an index from "
-                               f"{-len(mesh)} to {len(mesh) - 1}, got {key}")
-        return list(mesh)[key], False
-    name = str(key)
-    is_optional = name not in mesh and name.endswith(" optional")
-    name = name.removesuffix(" optional") if is_optional else name
-    if name not in mesh and not is_optional:
-        raise CompileError(f"plan: the mesh has no axis {key!r}"
-                           f"{near(name, mesh) or f'; it has {listed(mesh)}'}: a plan for an axis "
-                           f"that a mesh may lack has the key '{name} optional'")
-    return name, is_optional
+                               f"{-len(mesh)} to {len(mesh) - 1}, got {name}")
+        return list(mesh)[name]
+    text = str(name)
+    if text not in mesh and not is_optional:
+        whole = ", ".join(map(str, key)) if isinstance(key, tuple) else key
+        raise CompileError(f"plan: the mesh has no axis {name!r}"
+                           f"{near(text, mesh) or f'; it has {listed(mesh)}'}: a plan for an axis "
+                           f"that a mesh may lack has the key '{whole}{_OPTIONAL}'")
+    return text
+
+
+def _axes_of(key: Any, mesh: Mesh) -> tuple[tuple[str, ...], bool]:
+    """The axes that a plan is for, major first, and whether the mesh may lack them: `tp`, `tp
+    optional`, an index, as torch's `tp_mesh_dim`, or several in a tuple or with commas. Raises
+    CompileError."""
+    names, is_optional = _names(key, mesh)
+    axes = tuple(_axis(name, mesh, key, is_optional) for name in names)
+    twice = [axis for axis in axes if axes.count(axis) > 1]
+    if twice:
+        raise CompileError(f"plan: {key!r} has axis '{twice[0]}' twice, expected each axis once")
+    there = tuple(axis for axis in axes if axis in mesh)
+    ordered = tuple(axis for axis in mesh if axis in there)
+    if there != ordered:
+        raise CompileError(f"plan: {key!r} has axes in another order than the mesh: write "
+                           f"{ordered}; the first is major")
+    return axes, is_optional
+
+
+def _plans_by_axes(plan: Mapping[Any, Any], mesh: Mesh) -> dict[tuple[tuple[str, ...], bool], Any]:
+    """The items of a dict from axes to plans. Raises CompileError where two are for the same
+    axes."""
+    plans: dict[tuple[tuple[str, ...], bool], Any] = {}
+    keys: dict[tuple[str, ...], Any] = {}
+    for key, entries in plan.items():
+        axes, is_optional = _axes_of(key, mesh)
+        if axes in keys:
+            raise CompileError(f"plan: {keys[axes]!r} and {key!r} are the same axes, expected one "
+                               "plan for them")
+        keys[axes] = key
+        plans[axes, is_optional] = entries
+    return plans
+
+
+def _names_axes(key: Any, mesh: Mesh) -> bool:
+    """Whether a key of a plan's dict is one of axes, and not a pattern of modules."""
+    names, is_optional = _names(key, mesh)
+    return is_optional or all(isinstance(name, int) or name in mesh for name in names)
 
 
 def is_transformer(plan: object) -> bool:
@@ -118,11 +168,6 @@ def check_axes_of_transformer(plan: str, mesh: Mesh) -> None:
                            f"the mesh has {listed(others)}: write plan={entries}")
 
 
-def _is_axis(key: Any, mesh: Mesh) -> bool:
-    return isinstance(key, int) or str(key).removesuffix(" optional") in mesh or \
-        str(key).endswith(" optional")
-
-
 def one_style(plan: Any) -> Any:
     """A style alone is for the whole module, as in torch."""
     return {"": plan} if is_style(plan) else plan
@@ -130,25 +175,25 @@ def one_style(plan: Any) -> Any:
 
 def plan_text(plan: Mapping[Any, Any], mesh: Mesh | None) -> PlanText:
     """The plan file of a dict: of entries for the only axis of the mesh, or of one dict (or
-    `auto`) per axis. Raises CompileError, which names the entry."""
+    `auto`) for an axis or several. Raises CompileError, which names the entry."""
     if mesh is None:
         raise CompileError("plan: a dict needs mesh=, such as mesh={'tp': 4}")
     per_axis = all(isinstance(value, Mapping) or value is None or value in _RESERVED
-                   or (is_transformer(value) and _is_axis(key, mesh))
+                   or (is_transformer(value) and _names_axes(key, mesh))
                    for key, value in plan.items()) and bool(plan)
     if per_axis:
-        plans = {_axis(key, mesh): entries for key, entries in plan.items()}
+        plans = _plans_by_axes(plan, mesh)
     elif len(mesh) == 1:
-        plans = {(next(iter(mesh)), False): plan}
+        plans = {((next(iter(mesh)),), False): plan}
     else:
         raise CompileError(f"plan: the mesh has the axes {listed(mesh)}: expected a dict of entries "
                            f"for each, such as {{{next(iter(mesh))!r}: {{...}}}}")
     result = PlanText()
-    axes = ", ".join(f"{json.dumps(name)} = {size}" for name, size in mesh.items())
-    result.add(f"#mesh = #tp.mesh<{axes}>")
-    for number, ((axis, is_optional), entries) in enumerate(plans.items()):
+    sizes = ", ".join(f"{json.dumps(name)} = {size}" for name, size in mesh.items())
+    result.add(f"#mesh = #tp.mesh<{sizes}>")
+    for number, ((axes, is_optional), entries) in enumerate(plans.items()):
         marks = (" auto" if entries == "auto" else "") + (" optional" if is_optional else "")
-        result.add(f"tp.plan @plan{number} on #mesh[{json.dumps(axis)}]{marks} {{")
+        result.add(f"tp.plan @plan{number} on #mesh{json.dumps(axes)}{marks} {{")
         for key, value in (entries or {}).items() if isinstance(entries, Mapping) else ():
             for each in value if isinstance(value, (list, tuple)) and value else (value,):
                 result.add(entry_line(key, each), key)
@@ -243,8 +288,11 @@ def with_own_plan(plan: Any, model: Any, mesh: Mesh | None) -> Any:
 def _of_axis(key: Any, plan: str, model: Any, mesh: Mesh | None) -> dict[str, str]:
     """The model's own plan for the axis of a dict's key, which may be an index or optional. Where the
     mesh lacks an optional axis, nothing of the model is asked for. Raises CompileError."""
-    axis = key if mesh is None else _axis(key, mesh)[0]
-    return _own_plan(plan, model, axis) if mesh is None or axis in mesh else {}
+    if mesh is None:
+        return _own_plan(plan, model, key)
+    axes, _ = _axes_of(key, mesh)
+    there = [axis for axis in axes if axis in mesh]
+    return _own_plan(plan, model, axes[0] if len(axes) == 1 else axes) if there else {}
 
 
 def _own_plan(plan: str, model: Any, axis: Any) -> dict[str, str]:

@@ -25,6 +25,7 @@ PARTS = "Transforms/Plan/parts.mlir"
 PLAN_NAMES = "Transforms/Plan/names.mlir"
 WHOLE_MODEL = "Transforms/Plan/transformer.mlir"
 TRANSFORMER_OF_LOOP = "EndToEnd/transformer-of-long-loop.test"
+SEVERAL_AXES = "Transforms/Plan/several-axes.mlir"
 IMPORT_SHARD = "Transforms/Import/import-shard.mlir"
 IMPORT_SHARD_INVALID = "Transforms/Import/import-shard-invalid.mlir"
 
@@ -158,7 +159,24 @@ FAULTS = {
          "    whole.pop_back();",
          "false", SUB_AXES),
     ],
+    "lib/Transforms/Plan/Axes/SplitPlans.cpp": [
+        ("a plan is for the first of its axes",
+         "if («mesh.axisByName(axis)»)",
+         "axis == cast<StringAttr>(plan.getAxes()[0])", SEVERAL_AXES),
+        ("an axis has the entries of one plan",
+         "for (PlanOp each : «plans»)\n    for",
+         "plans.take_front()", SEVERAL_AXES),
+        ("auto is that of the first plan",
+         "if («plan.getIsAuto() == first.getIsAuto()»)",
+         "true", APPLY_PLAN_INVALID),
+    ],
     "lib/Transforms/Propagate/Problem/PortChoices.cpp": [
+        ("axes shard one parameter along different dimensions",
+         "if («isFullySharded(other)»)\n        continue;",
+         "false", SEVERAL_AXES),
+        ("an axis by itself chooses what is shared evenly",
+         "if («isFullySharded(other)»)\n          layout.entries",
+         "other == partNumber", SEVERAL_AXES),
         ("weights in chunks of elements",
          "if («pin->inChunksOfUses»)\n"
          "    shards = shardsOfUses",

@@ -139,9 +139,34 @@ tp.plan @model on <"dp" = 2, "tp" = 4>[2] {
 
 // -----
 
-// expected-error@+1 {{a plan is for one axis, expected a plan for each}}
-tp.plan @model on <"dp" = 2, "tp" = 4>["dp", "tp"] {
+// expected-error@+1 {{is for axis 'tp' twice, expected each axis once}}
+tp.plan @model on <"dp" = 2, "tp" = 4>["tp", 1] {
 }
+
+// -----
+
+// expected-error@+1 {{is for axis 'tp' before 'dp', expected the order of the mesh: the first is major}}
+tp.plan @model on <"dp" = 2, "pp" = 1, "tp" = 4>["pp", "tp", "dp"] {
+}
+
+// -----
+
+// expected-error@+1 {{the mesh has no axis 'cp': write 'optional' behind the axis, or behind its 'auto', where a mesh may lack it}}
+tp.plan @model on <"dp" = 2, "tp" = 4>["dp", "cp"] {
+}
+
+// -----
+
+// expected-error@+1 {{the mesh has 2 axes, expected an index from -2 to 1, got 2}}
+tp.plan @model on <"dp" = 2, "tp" = 4>["dp", 2] {
+}
+
+// -----
+
+// expected-error@+1 {{'tp.plan' op expected an axis, got none}}
+"tp.plan"() <{axes = [], mesh = #tp.mesh<"tp" = 4>, plan_name = "model"}> ({
+^bb0:
+}) : () -> ()
 
 // -----
 

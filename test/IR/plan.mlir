@@ -45,6 +45,19 @@ tp.plan @model on #mesh["dp"] {
   tp.recompute "layers.*"
 }
 
+// For several axes.
+// CHECK: tp.plan @model on #mesh["dp", "tp"] {
+tp.plan @model on #mesh["dp", "tp"] {
+  // CHECK-NEXT: tp.fully_shard "layers.*"
+  tp.fully_shard "layers.*"
+}
+// CHECK: tp.plan @model on #mesh["dp", "tp"] auto {
+tp.plan @model on #mesh[0, -1] auto {
+}
+// CHECK: tp.plan @model on #mesh["dp", "cp", "tp"] optional {
+tp.plan @model on #mesh["dp", "cp", "tp"] optional {
+}
+
 // By index, and where a mesh may lack the axis.
 // CHECK: tp.plan @model on #mesh["tp"] auto {
 tp.plan @model on #mesh[-1] auto {

@@ -14,11 +14,14 @@ class TP_PlanEntryOp<string mnemonic>
     : Op<TP_Dialect, mnemonic, [HasParent<"::tp::PlanOp">]>;
 
 def TP_PlanOp : Op<TP_Dialect, "plan", [IsolatedFromAbove, NoTerminator, SingleBlock]> {
-  let summary = "The parallelize plan of one mesh axis";
+  let summary = "The parallelize plan of one mesh axis, or of several";
   let description = [{
-    A file has at most one plan per axis of one mesh. Entries are read in order.
-    With `auto` after the axis tp chooses the layouts of parameters that no entry
-    names; otherwise they are replicated.
+    Entries are read in order. With `auto` after the axis tp chooses the layouts
+    of parameters that no entry names; otherwise they are replicated.
+
+    A plan of several axes, major first, is one plan for each of them: what its
+    entries shard is sharded over all of these axes. A file has at most one plan
+    for the same axes of one mesh.
 
     ```mlir
     #mesh = #tp.mesh<"tp" = 4>
@@ -28,12 +31,23 @@ def TP_PlanOp : Op<TP_Dialect, "plan", [IsolatedFromAbove, NoTerminator, SingleB
       tp.argument "tokens" replicate
       tp.result 0 shard<2>
     }
+    #pair = #tp.mesh<"dp" = 2, "cp" = 2>
+    tp.plan @fsdp on #pair["dp", "cp"] {
+      tp.fully_shard "layers.*"
+    }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$plan_name, TP_MeshAttr:$mesh, StrAttr:$axis, UnitAttr:$is_auto);
+  let arguments = (ins SymbolNameAttr:$plan_name, TP_MeshAttr:$mesh, StrArrayAttr:$axes, UnitAttr:$is_auto);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$plan_name `on` $mesh `[` custom<PlanAxis>($axis, ref($mesh)) `]` (`auto` $is_auto^)? `` custom<PlanMarks>(attr-dict) $body";
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::tp::MeshAttr":$mesh, "::llvm::StringRef":$axis, "bool":$is_auto)>];
+  let assemblyFormat = "$plan_name `on` $mesh `[` custom<PlanAxes>($axes, ref($mesh)) `]` (`auto` $is_auto^)? `` custom<PlanMarks>(attr-dict) $body";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool hasAxis(::llvm::StringRef axis);
+    /// The axis of a plan of one axis, as all plans are that readPlan gives.
+    ::mlir::StringAttr getAxisAttr();
+    ::llvm::StringRef getAxis() { return getAxisAttr().getValue(); }
+  }];
 }
 
 def TP_ParallelizeOp : TP_PlanEntryOp<"parallelize"> {

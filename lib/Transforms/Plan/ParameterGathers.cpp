@@ -77,7 +77,8 @@ private:
   InvariantValues invariant;
   llvm::DenseMap<Operation *, unsigned> order;
   Pass forward, backward;
-  /// Of parameters, which may have no use when their gathers are there.
+  /// Of parameters and of what is gathered along one axis, which may have no
+  /// use when all gathers are there.
   llvm::SetVector<Operation *> oldViews;
 };
 } // namespace
@@ -198,9 +199,14 @@ Value GatherBuilder::viewOf(Value source, Value whole, Value value,
     return known;
   Value seen = viewOf(source, whole, viewSource(view), before, views);
   OpBuilder builder(before);
+  // The gather along another axis stays beside this one: they become one.
+  if (isa<ConstrainOp>(view))
+    builder.setInsertionPointAfterValue(seen);
   IRMapping mapping;
   mapping.map(viewSource(view), seen);
   Value made = builder.clone(*view, mapping)->getResult(0);
+  // Another axis may have a view of its own in its place.
+  oldViews.insert(made.getDefiningOp());
   return views[value] = made;
 }
 
@@ -227,6 +233,7 @@ void GatherBuilder::gather(Pass &pass, StringRef name) {
           ("gathered " + name + " " + (member.empty() ? path : member)).str(),
           /*lazy=*/false, /*dims=*/DenseI64ArrayAttr());
       whole->setAttr(attr::gather, builder.getStringAttr(name));
+      oldViews.insert(whole);
       llvm::DenseMap<Value, Value> views;
       for (ComputingUse use : each.uses)
         use.operand->set(

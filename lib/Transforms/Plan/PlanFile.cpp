@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanFile.h"
+#include "Axes/SplitPlans.h"
 #include "mlir/IR/Builders.h"
 #include "tp/IR/ParseSource.h"
 #include "tp/IR/PlanStyle.h"
@@ -198,8 +199,7 @@ FailureOr<PlanFile> tp::readPlan(ModuleOp model, StringRef path,
              << "expected a tp.plan in the plan file, got none";
   }
   PlanOp first = result.plans.front();
-  llvm::StringMap<PlanOp> byAxis;
-  for (PlanOp plan : result.plans) {
+  for (PlanOp plan : result.plans)
     if (plan.getMesh() != first.getMesh()) {
       InFlightDiagnostic diag = plan.emitError()
                                 << "plans of one file are for one mesh, got "
@@ -207,21 +207,9 @@ FailureOr<PlanFile> tp::readPlan(ModuleOp model, StringRef path,
       diag.attachNote(first.getLoc()) << "the first is " << first.getMesh();
       return diag;
     }
-    auto [it, isNew] = byAxis.try_emplace(plan.getAxis(), plan);
-    if (!isNew) {
-      InFlightDiagnostic diag = plan.emitError() << "axis '" << plan.getAxis()
-                                                 << "' has a plan already";
-      diag.attachNote(it->second.getLoc()) << "it is here";
-      return diag;
-    }
-  }
   FailureOr<MeshAttr> mesh = resize(first.getMesh(), meshSizes, first.getLoc());
-  if (failed(mesh))
+  if (failed(mesh) || failed(splitPlans(result.plans, mesh->getValue())))
     return failure();
   result.mesh = *mesh;
-  // Those are marked optional.
-  llvm::erase_if(result.plans, [&](PlanOp plan) {
-    return !result.mesh.getValue().axisByName(plan.getAxis());
-  });
   return result;
 }

@@ -147,6 +147,9 @@ check_run({"dp": {"argument tokens": tp.Shard(0)}, "tp": MEGATRON}, {"dp": 2, "t
           {"all_reduce": 4})
 # Axes by index, one without a plan, and a plan for one that the mesh has not.
 check_run({-1: MEGATRON}, {"dp": 2, "tp": 2}, {"all_reduce": 4})
+# Axes that are as one, in a tuple or with commas; an optional plan is for those that there are.
+for together in ("dp", "tp"), ("dp", -1), "dp, tp", "dp,pp,tp optional":
+    check_run({together: MEGATRON}, {"dp": 2, "tp": 2}, {"all_reduce": 4})
 check_run({"tp": MEGATRON, "pp optional": {"output": "colwise"}}, {"tp": 2}, {"all_reduce": 4})
 check_run({"pp optional": {"output": "colwise"}}, {"dp": 2}, {})
 # fnmatch's signs.

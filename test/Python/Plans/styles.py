@@ -300,5 +300,6 @@ def check(name: str) -> int:
     return len(wrong)
 
 
-names = sys.argv[1:] or list(CASES)
-print(f"{len(names)} modules: {sum(map(check, names))} runs differ")
+if __name__ == "__main__":
+    names = sys.argv[1:] or list(CASES)
+    print(f"{len(names)} modules: {sum(map(check, names))} runs differ")

@@ -677,6 +677,50 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+#mesh = #tp.mesh<"dp" = 2, "tp" = 2>
+// expected-note@+1 {{it is here}}
+tp.plan @a on #mesh["dp", "tp"] {
+}
+tp.plan @b on #mesh["tp"] {
+}
+// expected-error@+1 {{axes 'dp', 'tp' have a plan already}}
+tp.plan @c on #mesh[0, 1] {
+}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+#mesh = #tp.mesh<"dp" = 2, "tp" = 2>
+// expected-note@+1 {{the other is here}}
+tp.plan @a on #mesh["dp", "tp"] {
+}
+// expected-error@+1 {{axis 'tp' is in a plan with 'auto' and in one without, expected it in all plans for the axis or in none}}
+tp.plan @b on #mesh["tp"] auto {
+}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// Entries of all plans for an axis are those of one plan.
+#mesh = #tp.mesh<"dp" = 2, "tp" = 2>
+tp.plan @a on #mesh["dp", "tp"] {
+  // expected-note@+1 {{the other pin is here}}
+  tp.argument "x" shard<0>
+}
+tp.plan @b on #mesh["tp"] {
+  // expected-error@+1 {{argument 'x' is pinned to shard<1> and to shard<0>}}
+  tp.argument "x" shard<1>
+}
+func.func @main(%x: tensor<4x4xf32> {tp.name = "x"}) -> tensor<4x4xf32> {
+  return %x : tensor<4x4xf32>
+}
+
+// -----
+
 #mesh = #tp.mesh<"tp" = 2>
 tp.plan @a on #mesh["tp"] {
 }

@@ -15,6 +15,8 @@
 // RUN: sed 's/loc("attention.o"/loc("bwd:attention.o"/' %t/model.mlir > %t/training.mlir
 // RUN: not tp-compile %t/training.mlir --plan=%t/ring.mlir -o %t/training.tp 2>&1 | FileCheck %s --check-prefix=TRAINING
 // RUN: not tp-compile %t/model.mlir --plan=%t/ring.mlir --target=cuda -o %t/cuda.tp 2>&1 | FileCheck %s --check-prefix=DEVICE
+// RUN: tp-compile %t/model.mlir --plan=%t/two.mlir --verify -o %t/two.tp 2>&1 | count 0
+// RUN: not tp-compile %t/model.mlir --plan=%t/ring-of-two.mlir -o %t/no.tp 2>&1 | FileCheck %s --check-prefix=TWO
 
 // Four queries share two heads of keys and values, which are gathered before
 // they are repeated.
@@ -58,6 +60,8 @@
 // TRAINING: ring.mlir:3:3: error: 'rotate' = "ring" of style context_parallel has no backward pass, and the program is a training step: write "gather", which brings all keys and values to every rank at once
 // DEVICE: error: keys and values that travel from rank to rank ('rotate' = "ring") are not handled by the CUDA target; write "gather"
 // DEVICE: note: they are [replicate] pinned as keys of attention by {{.*}}ring.mlir:3:3
+// TWO: ring-of-two.mlir:3:3: error: 'rotate' = "ring" of style context_parallel is for one axis, and keys and values travel along axis 'a' already: write "gather"
+// TWO: ring-of-two.mlir:3:3: note: they do by this entry
 
 //--- model.mlir
 #xo = affine_map<(t, o, i) -> (t, i)>
@@ -182,4 +186,16 @@ tp.plan @sequence on #mesh["cp"] {
 tp.plan @heads on #mesh["tp"] {
   tp.parallelize "attention.[qkv]" with colwise
   tp.parallelize "attention.o" with rowwise
+}
+
+//--- ring-of-two.mlir
+#mesh = #tp.mesh<"a" = 2, "b" = 2>
+tp.plan @p on #mesh["a", "b"] {
+  tp.parallelize "" with context_parallel {rotate = "ring"}
+}
+
+//--- two.mlir
+#mesh = #tp.mesh<"a" = 2, "b" = 2>
+tp.plan @p on #mesh["a", "b"] {
+  tp.parallelize "" with context_parallel
 }

@@ -24,6 +24,23 @@ module attributes {tp.modules = [{name = "experts"}]} {
 
 // -----
 
+// Ranks of all axes share them.
+
+#mesh = #tp.mesh<"dp" = 2, "ep" = 2>
+module attributes {tp.modules = [{name = "experts"}]} {
+  tp.plan @p on #mesh["dp", "ep"] {
+    // expected-error@+1 {{'experts.up' has 3 experts, axes 'dp', 'ep' have 4 ranks: give it at most one rank for each expert}}
+    tp.parallelize "experts" with expert_parallel
+  }
+  func.func @main(%w: tensor<3x8x4xf32> {tp.name = "experts.up", tp.kind = "parameter"}, %x: tensor<8x4xf32> {tp.name = "x"}) -> tensor<3x8x4xf32> {
+    %e = tensor.empty() : tensor<3x8x4xf32>
+    %y = linalg.exp ins(%w : tensor<3x8x4xf32>) outs(%e : tensor<3x8x4xf32>) -> tensor<3x8x4xf32> loc("experts"("exp"))
+    return %y : tensor<3x8x4xf32>
+  }
+}
+
+// -----
+
 // A number of experts for each weight.
 
 #mesh = #tp.mesh<"ep" = 2>

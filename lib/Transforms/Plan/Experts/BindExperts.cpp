@@ -34,15 +34,25 @@ LogicalResult Binder::shardExperts(Item &item, BlockArgument weight) {
     return item.entry.emitError()
            << "'" << name << "' is one number, style " << item.entry.getStyle()
            << " is for parameters whose first dimension is the experts";
+  // Axes that were bound before may shard the experts too.
+  auto pins = function.getArgAttrOfType<DictionaryAttr>(weight.getArgNumber(),
+                                                        attr::pin);
   int64_t ranks = 1;
-  for (const MeshAxis &axis : mesh.getValue().axes)
-    if (axis.name == plan.getAxis())
-      ranks = axis.size;
+  std::vector<std::string> axes;
+  for (const MeshAxis &axis : mesh.getValue().axes) {
+    auto pin = pins ? pins.getAs<PlacementAttr>(axis.name) : PlacementAttr();
+    if (axis.name != plan.getAxis() &&
+        (!pin || pin.getValue() != Placement::shard(0)))
+      continue;
+    ranks *= axis.size;
+    axes.push_back("'" + axis.name + "'");
+  }
   if (shape.front() < ranks)
     return item.entry.emitError()
            << "'" << name << "' has " << shape.front()
-           << (shape.front() == 1 ? " expert" : " experts") << ", axis '"
-           << plan.getAxis() << "' has " << ranks
+           << (shape.front() == 1 ? " expert, " : " experts, ")
+           << (axes.size() == 1 ? "axis " : "axes ") << llvm::join(axes, ", ")
+           << (axes.size() == 1 ? " has " : " have ") << ranks
            << " ranks: give it at most one rank for each expert";
   if (Operation *lookup = lookupOfExpert(weight)) {
     InFlightDiagnostic diag =

@@ -218,6 +218,23 @@ LogicalResult Binder::bindContext(Item &item) {
            << rotateByGather
            << "\", which brings all keys and values to every rank at once";
 
+  ConstrainOp travelling;
+  function.walk([&](ConstrainOp pin) {
+    if (pin->hasAttr(attr::ring) && pin.getAxis() != plan.getAxis())
+      travelling = pin;
+  });
+  if (isRing && travelling) {
+    InFlightDiagnostic error =
+        entry.emitError() << "'" << rotateOption << "' = \"" << rotateInRing
+                          << "\" of style " << entry.getStyle()
+                          << " is for one axis, and keys and values travel "
+                             "along axis '"
+                          << travelling.getAxis() << "' already: write \""
+                          << rotateByGather << "\"";
+    error.attachNote(travelling.getLoc()) << "they do by this entry";
+    return error;
+  }
+
   Placement shard = Placement::shard(sequenceDim);
   auto balances = entry.getOptions().getAs<BoolAttr>(loadBalanceOption);
   for (const MeshAxis &axis : mesh.getValue().axes) {

@@ -251,11 +251,14 @@ static bool hasModelStyle(ArrayRef<PlanOp> plans) {
 }
 
 /// Ranks that share parameters have a part of the batch each: a plan with
-/// tp.fully_shard that names no input of the model gets `data_parallel`.
+/// tp.fully_shard that names no input of the model, and no sequence to shard,
+/// gets `data_parallel`.
 static void addDataParallel(PlanOp plan, ArrayRef<func::FuncOp> functions) {
   auto entries = plan.getBody().getOps<FullyShardOp>();
   auto isOfData = [](ParallelizeOp entry) {
-    return lookupStyle(entry.getStyle())->kind == StyleKind::DataParallel;
+    StyleKind kind = lookupStyle(entry.getStyle())->kind;
+    return kind == StyleKind::DataParallel ||
+           (kind == StyleKind::ContextParallel && entry.getPattern().empty());
   };
   if (entries.empty() ||
       llvm::any_of(plan.getBody().getOps<ParallelizeOp>(), isOfData) ||

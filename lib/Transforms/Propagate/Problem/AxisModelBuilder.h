@@ -60,8 +60,8 @@ private:
   /// What tp chooses (FreePort).
   void addFreePort(unsigned number);
   std::vector<Placement> freeLayouts(unsigned parameter) const;
-  /// The shard that the ranks share most evenly, of a dimension that no other
-  /// axis shards if there is one.
+  /// The shard that the ranks of all parts for which it is fully sharded share
+  /// most evenly, of a dimension that no other axis shards if there is one.
   Placement evenShard(unsigned parameter) const;
   void addConstrain(unsigned number);
   void addTiedPort(unsigned number);

@@ -87,9 +87,18 @@ Placement AxisModelBuilder::evenShard(unsigned parameter) const {
   const Node &node = graph.nodes[parameter];
   unsigned value = node.results.front();
   RankedTensorType type = graph.type(value);
+  auto isFullySharded = [&](unsigned other) {
+    return node.free[other] == FreePort::FullySharded;
+  };
+  // All parts that shard it fully share the chunks of one dimension, so that one
+  // gather brings it together.
+  std::optional<Placement> ofOtherPart;
+  for (auto [other, made] : llvm::enumerate(decided.of[parameter]))
+    if (isFullySharded(other) && made && made->port.isShard())
+      ofOtherPart = made->port;
   auto isSharedWithOther = [&](int64_t dim) {
     for (unsigned other = 0; other < graph.parts.size(); ++other) {
-      if (graph.parts[other].axis == part.axis)
+      if (isFullySharded(other))
         continue;
       const std::optional<Pin> &pin = node.pins[other];
       const std::optional<Decision> &made = decided.of[parameter][other];
@@ -117,22 +126,27 @@ Placement AxisModelBuilder::evenShard(unsigned parameter) const {
     });
   };
   Placement best;
-  std::tuple<bool, bool, bool, double> least;
+  std::tuple<bool, bool, bool, bool, double> least;
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     int64_t size = type.getDimSize(dim);
     std::vector<Placement> shards = shardsOfUses(value, dim);
     if (shards.empty() && size > 1)
       shards.push_back(Placement::shard(dim));
+    if (ofOtherPart && ofOtherPart->dim == dim &&
+        !llvm::is_contained(shards, *ofOtherPart))
+      shards.push_back(*ofOtherPart);
     for (const Placement &shard : shards) {
       if (!portFits(parameter, shard))
         continue;
       Layout layout;
-      layout.entries.push_back({part, shard});
+      for (auto [other, otherPart] : llvm::enumerate(graph.parts))
+        if (isFullySharded(other))
+          layout.entries.push_back({otherPart, shard});
       double share = static_cast<double>(layout.localSize(dim, size)) /
                      static_cast<double>(size);
       bool isTakenByAll = shard.unit > 1 || shards.size() == 1;
-      std::tuple rank(isCutByUse(dim), isSharedWithOther(dim), !isTakenByAll,
-                      share);
+      std::tuple rank(ofOtherPart && *ofOtherPart != shard, isCutByUse(dim),
+                      isSharedWithOther(dim), !isTakenByAll, share);
       if (best.isShard() && !(rank < least))
         continue;
       best = shard;
