@@ -8,7 +8,8 @@
 #include "tp/Pipelines/Compile.h"
 #include "CheaperPlans.h"
 #include "IdleRanks.h"
-#include "MemoryLimit.h"
+#include "Memory/MemoryChoices.h"
+#include "Memory/MemoryLimit.h"
 #include "OwnPlan.h"
 #include "PlanTrials.h"
 #include "RankStages.h"
@@ -233,13 +234,11 @@ private:
   }
 
   LogicalResult readMemoryLimit() {
-    if (options.memoryLimit.empty()) {
-      if (options.partition.plan == "auto")
-        memoryLimit = hardware.memoryBytes;
+    bool isAuto = options.partition.plan == "auto";
+    memoryLimit = isAuto ? hardware.memoryBytes : std::nullopt;
+    if (options.memoryLimit.empty())
       return success();
-    }
-    FailureOr<int64_t> bytes =
-        parseBytes(location, options.memoryLimit, "a memory limit");
+    auto bytes = parseBytes(location, options.memoryLimit, "a memory limit");
     if (succeeded(bytes))
       memoryLimit = *bytes;
     return bytes;
@@ -255,8 +254,9 @@ private:
     if (!options.writePlan.empty() || !options.explain.empty() ||
         !options.whatIf.empty() || partition.noImplicitCollectives)
       model = module->clone();
-    if (memoryLimit && !hasOwnPins)
-      partition.bytePrice = bytePriceFor(*module, partition, *memoryLimit);
+    if (!hasOwnPins && (memoryLimit || !options.explain.empty()))
+      memoryFront = chooseMemory(*module, partition, memoryLimit,
+                                 !options.explain.empty(), location);
     trialOptions = partition;
     if (failed(remarkingCheaper(model ? *model : ModuleOp(), partition,
                                 [&] { return runStages(partition); })))
@@ -380,6 +380,8 @@ private:
     llvm::json::Object explanation = makeExplanation(*report);
     if (!otherPlans.empty())
       explanation["other_plans"] = otherPlans;
+    if (memoryFront.size() > 1)
+      explanation["memory"] = llvm::json::Array(memoryFront);
     return write(path, [&](raw_ostream &os) {
       if (path.ends_with(".json"))
         os << llvm::formatv("{0:2}\n",
@@ -402,6 +404,7 @@ private:
   PartitionOptions trialOptions;
   ExpandedPlanFile expandedPlan;
   std::string otherPlans; ///< What changed plans send.
+  llvm::json::Array memoryFront;
   Verification verification{options.verifySeed};
   std::optional<int64_t> memoryLimit;
   CUDAOptions cuda;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Pipelines/Explanation.h"
+#include "Memory/MemoryChoices.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -279,4 +280,6 @@ void tp::writeExplanationText(const json::Object &explanation,
      << textOf(explanation, "hardware") << "'\n";
   if (StringRef others = textOf(explanation, "other_plans"); !others.empty())
     os << others << "\n";
+  if (const json::Array *front = explanation.getArray("memory"))
+    writeFront(*front, os);
 }

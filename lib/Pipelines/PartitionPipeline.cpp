@@ -37,7 +37,7 @@ static const PipelineStage stages[] = {
        plan.whatIf = options.whatIf;
        plan.entryLocations = options.explain;
        manager.addPass(createApplyPlan(plan));
-       manager.addPass(createRecompute());
+       manager.addPass(createRecompute({.modules = options.recompute}));
        manager.addPass(createVerifyBound());
      },
      // The plan says what is alike.
@@ -63,7 +63,8 @@ static const PipelineStage stages[] = {
        manager.addPass(createWritePlan({.file = options.writePlan,
                                         .plan = options.plan,
                                         .mesh = options.mesh,
-                                        .entries = options.writtenEntries}));
+                                        .entries = options.writtenEntries,
+                                        .recompute = options.recompute}));
      }},
     {"materialize",
      [](OpPassManager &manager, const PartitionOptions &) {

@@ -14,10 +14,13 @@
 
 namespace tp {
 
-/// The bytes that one rank's program holds and sends, and the layouts of
-/// arguments and results.
+/// The bytes that one rank's program holds and sends, the time of its step, and
+/// the layouts of arguments and results.
 struct TrialPartition {
   ProgramStatistics rank;
+  /// By the model of docs/hardware.md: products, attentions, what commands read
+  /// and write, and collectives, one after the other.
+  int64_t picoseconds = 0;
   /// Of all arguments, then all results.
   std::vector<mlir::Attribute> layouts;
 };
@@ -25,8 +28,10 @@ struct TrialPartition {
 /// Partitions a copy of `model` under `options`; reports no errors.
 mlir::FailureOr<TrialPartition> tryPartition(mlir::ModuleOp model,
                                              const PartitionOptions &options);
-/// The same of a program that has been partitioned.
-mlir::FailureOr<TrialPartition> measurePartition(mlir::ModuleOp partitioned);
+/// The same of a program that has been partitioned, on `hardware`, a file or a
+/// name.
+mlir::FailureOr<TrialPartition> measurePartition(mlir::ModuleOp partitioned,
+                                                 llvm::StringRef hardware);
 
 } // namespace tp
 

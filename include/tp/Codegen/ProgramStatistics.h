@@ -8,6 +8,8 @@
 #ifndef TP_CODEGEN_PROGRAMSTATISTICS_H
 #define TP_CODEGEN_PROGRAMSTATISTICS_H
 
+#include "tp/Sharding/RingCost.h"
+#include <array>
 #include <cstdint>
 
 namespace tp {
@@ -20,6 +22,11 @@ struct ProgramStatistics {
   int64_t argumentsBytes = 0, resultsBytes = 0;
   /// The bytes that a rank sends on rings.
   int64_t ringBytes = 0;
+  /// Floating-point operations of a step's matrix products and attentions, by
+  /// the machine's rates for them.
+  std::array<double, std::size(allNumberClasses)> operations = {};
+  /// The bytes that commands other than collectives read and write.
+  double movedBytes = 0;
   /// The bytes that a rank holds at once.
   int64_t heldBytes() const {
     return argumentsBytes + resultsBytes + arenaBytes + constantsBytes +

@@ -10,6 +10,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct PartitionOptions {
   std::string writePlan, writtenEntries = "modules";
   /// The cost of a byte that a rank holds (tp-propagate).
   double bytePrice = 0;
+  /// Modules that tp chose to compute again in the backward pass, as patterns
+  /// of plan entries (tp-recompute).
+  llvm::SmallVector<std::string> recompute;
   /// Sizes that override the plan's: `tp=4` or `dp=2,tp=4`.
   std::string mesh;
   /// Ops without a sharding rule are replicated, with a remark, instead of

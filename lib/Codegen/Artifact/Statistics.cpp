@@ -43,6 +43,32 @@ std::string tp::target::constantBytes(ArrayRef<ManifestSource> entries) {
   return bytes;
 }
 
+/// Adds what a command computes, and the bytes that it reads and writes.
+static void addWork(Operation *command, tp::ProgramStatistics &statistics) {
+  auto add = [&](double operations, Type elements) {
+    tp::NumberClass numbers = tp::numberClass(isa<FloatType>(elements),
+                                              elements.getIntOrFloatBitWidth());
+    statistics.operations[static_cast<size_t>(numbers)] += operations;
+  };
+  auto elementsOf = [](Value value) {
+    return cast<MemRefType>(value.getType()).getElementType();
+  };
+  if (auto gemm = dyn_cast<tp::GemmOp>(command)) {
+    auto a = cast<MemRefType>(gemm.getA().getType());
+    auto c = cast<MemRefType>(gemm.getC().getType());
+    // What a rank multiplies is as wide as the narrower factor.
+    Type factor = elementsOf(gemm.getB());
+    if (a.getElementTypeBitWidth() < factor.getIntOrFloatBitWidth())
+      factor = a.getElementType();
+    add(2.0 * double(c.getNumElements()) * double(a.getShape().back()), factor);
+  } else if (auto attention = dyn_cast<tp::AttentionOp>(command)) {
+    add(double(attention.getFlops()), elementsOf(attention.getQ()));
+  }
+  for (Value operand : command->getOperands())
+    if (auto buffer = dyn_cast<MemRefType>(operand.getType()))
+      statistics.movedBytes += double(bytesOf(buffer));
+}
+
 tp::ProgramStatistics
 tp::target::statisticsOf(ArrayRef<ManifestSource> entries) {
   tp::ProgramStatistics all;
@@ -54,7 +80,11 @@ tp::target::statisticsOf(ArrayRef<ManifestSource> entries) {
     all.weightsBytes += one.weightsBytes;
     all.resultsBytes += one.resultsBytes;
     // Those of a step, in which a kept loop's body runs several times.
-    all.ringBytes += tp::timesOf(entry.function) * one.ringBytes;
+    int64_t times = tp::timesOf(entry.function);
+    all.ringBytes += times * one.ringBytes;
+    all.movedBytes += double(times) * one.movedBytes;
+    for (auto [sum, operations] : llvm::zip(all.operations, one.operations))
+      sum += double(times) * operations;
     all.constantsBytes += one.constantsBytes;
     all.arenaBytes = std::max(all.arenaBytes, one.arenaBytes);
     all.peakLiveBytes = std::max(all.peakLiveBytes, one.peakLiveBytes);
@@ -81,8 +111,7 @@ tp::target::statisticsOf(ArrayRef<ManifestSource> entries) {
   return all;
 }
 
-tp::ProgramStatistics
-tp::target::statisticsOf(const ManifestSource &program) {
+tp::ProgramStatistics tp::target::statisticsOf(const ManifestSource &program) {
   ProgramStatistics statistics;
   func::FuncOp function = program.function;
   for (BlockArgument argument : function.getArguments()) {
@@ -101,10 +130,13 @@ tp::target::statisticsOf(const ManifestSource &program) {
   for (Value result : function.front().getTerminator()->getOperands())
     if (buffers.spaceOf(result) == Space::Result)
       statistics.resultsBytes += bytesOf(cast<MemRefType>(result.getType()));
-  for (Operation *command : commandsOf(function))
+  for (Operation *command : commandsOf(function)) {
     if (auto communicate = dyn_cast<tp::CommunicateOp>(command))
       statistics.ringBytes +=
           tp::bytesOfCollective(communicate.getCollective()).ring;
+    else
+      addWork(command, statistics);
+  }
   statistics.arenaBytes = program.memory.arena;
   statistics.peakLiveBytes = program.memory.peakLive;
   statistics.constantsBytes = program.memory.constants;

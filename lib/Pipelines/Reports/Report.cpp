@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Pipelines/Report.h"
-#include "MemoryLimit.h"
+#include "Memory/MemoryLimit.h"
 #include "Reports/CommunicationTree.h"
 #include "Weights/UnnamedWeights.h"
 #include "tp/IR/CauseAttributes.h"

@@ -1,6 +1,7 @@
 // RUN: tp-opt %s --tp-apply-plan --tp-recompute --tp-verify-bound --split-input-file | FileCheck %s
 // RUN: tp-opt %s --tp-apply-plan --split-input-file | FileCheck %s --check-prefix=BOUND
 // RUN: tp-opt %s --tp-partition-pipeline --split-input-file | FileCheck %s --check-prefix=LOCAL
+// RUN: tp-opt %s --tp-apply-plan "--tp-recompute=modules=added.*,block.act,head" --split-input-file | FileCheck %s --check-prefix=ADDED
 
 // What the backward pass reads of a module is computed again, right before it
 // and from what enters the module. What it reads of other modules is kept.
@@ -9,6 +10,11 @@
 tp.plan @p on #mesh["tp"] {
   tp.recompute "block"
 }
+// What the option adds gives way to the module that is named.
+// ADDED-LABEL: func.func @chain(
+// ADDED: tp.kept
+// ADDED-NOT: tp.kept
+// ADDED: return
 // CHECK-LABEL: func.func @chain(
 // CHECK-NOT: tp.recompute
 // CHECK-SAME: {
@@ -201,4 +207,34 @@ func.func @of_the_model(%x: tensor<8xf32> {tp.name = "x", tp.kind = "user_input"
   %db = linalg.mul ins(%dc, %b : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("bwd:b.act"("mul_2"))
   %da = linalg.mul ins(%db, %a : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("bwd:a.act"("mul_3"))
   return %da : tensor<8xf32>
+}
+
+// -----
+
+// Modules that the option of the pass adds.
+
+#mesh = #tp.mesh<"tp" = 2>
+tp.plan @p on #mesh["tp"] {
+  tp.argument "dy" replicate
+}
+// ADDED-LABEL: func.func @added(
+// ADDED: %[[A:.*]] = linalg.tanh ins(%arg0
+// ADDED: %[[B:.*]] = linalg.exp ins(%[[A]]
+// ADDED: %[[K1:.*]] = tp.kept %[[A]]
+// ADDED-NEXT: %[[B2:.*]] = linalg.exp ins(%[[K1]]
+// ADDED-NEXT: %[[D1:.*]] = linalg.mul ins(%{{.*}}, %[[B2]]
+// ADDED: %[[K0:.*]] = tp.kept %arg0
+// ADDED-NEXT: %[[A2:.*]] = linalg.tanh ins(%[[K0]]
+// ADDED-NEXT: linalg.mul ins(%[[D1]], %[[A2]]
+// CHECK-LABEL: func.func @added(
+// CHECK-NOT: tp.kept
+func.func @added(%x: tensor<8xf32> {tp.name = "x", tp.kind = "user_input"},
+                 %dy: tensor<8xf32> {tp.name = "dy", tp.kind = "user_input"})
+    -> (tensor<8xf32>, tensor<8xf32> {tp.name = "out"}) {
+  %e = tensor.empty() : tensor<8xf32>
+  %a = linalg.tanh ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("added.0"("tanh"))
+  %b = linalg.exp ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("added.1"("exp"))
+  %d1 = linalg.mul ins(%dy, %b : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("bwd:added.1"("mul"))
+  %d2 = linalg.mul ins(%d1, %a : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("bwd:added.0"("mul_1"))
+  return %d2, %b : tensor<8xf32>, tensor<8xf32>
 }

@@ -102,6 +102,10 @@ def Recompute : Pass<"tp-recompute", "::mlir::ModuleOp"> {
     are not copied, nor is what computes results of the function, such as new
     statistics: these are computed once.
 
+    `modules` adds patterns to those that the function has; a module that lies in
+    one of these, or around one, is left as it is. tp-compile gives them where a
+    rank may hold fewer bytes.
+
     ```mlir
     func.func @step(%x: tensor<4xf32> {tp.kind = "user_input", tp.name = "x"}, %g: tensor<4xf32> {tp.kind = "user_input", tp.name = "g"})
         -> (tensor<4xf32>, tensor<4xf32>) attributes {tp.recompute = ["act"]} {
@@ -125,6 +129,10 @@ def Recompute : Pass<"tp-recompute", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [
+    ListOption<"modules", "modules", "std::string",
+               "Patterns of modules that are computed again, too">,
+  ];
   let dependentDialects = ["::tp::TPDialect"];
 }
 
@@ -192,6 +200,8 @@ def WritePlan : Pass<"tp-write-plan", "::mlir::ModuleOp"> {
            "Sizes that override the plan's: axis=size, separated by commas">,
     Option<"entries", "entries", "std::string", "\"modules\"",
            "What entries name: 'modules' or 'ports'">,
+    ListOption<"recompute", "recompute", "std::string",
+               "Patterns of modules that tp chose to compute again">,
   ];
   let dependentDialects = ["::tp::TPDialect"];
 }

@@ -272,16 +272,40 @@ void Recomputer::run(StringRef name) {
 
 namespace {
 struct RecomputePass : tp::impl::RecomputeBase<RecomputePass> {
+  using RecomputeBase::RecomputeBase;
+
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      auto modules = function->getAttrOfType<ArrayAttr>(attr::recompute);
-      if (!modules)
-        continue;
-      Recomputer recomputer(function);
-      for (StringRef module : modules.getAsValueRange<StringAttr>())
-        recomputer.run(module);
+      SmallVector<std::string> names;
+      if (auto known = function->getAttrOfType<ArrayAttr>(attr::recompute))
+        for (StringRef module : known.getAsValueRange<StringAttr>())
+          names.push_back(module.str());
+      if (failed(addMatches(function, names)))
+        return signalPassFailure();
+      if (!names.empty()) {
+        Recomputer recomputer(function);
+        for (StringRef module : names)
+          recomputer.run(module);
+      }
       function->removeAttr(attr::recompute);
     }
+  }
+
+  /// Adds to the names what `modules` matches and no name overlaps.
+  LogicalResult addMatches(func::FuncOp function,
+                           SmallVectorImpl<std::string> &names) {
+    if (modules.empty())
+      return success();
+    FailureOr<ModuleTree> tree = ModuleTree::build(function);
+    if (failed(tree))
+      return failure();
+    for (const std::string &pattern : modules)
+      for (StringRef module : tree->match(pattern))
+        if (!module.empty() && llvm::none_of(names, [&](StringRef name) {
+              return isInside(module, name) || isInside(name, module);
+            }))
+          names.push_back(module.str());
+    return success();
   }
 };
 } // namespace

@@ -73,6 +73,10 @@ struct WritePlanPass : tp::impl::WritePlanBase<WritePlanPass> {
       ChosenEntries added(function, *tree, axis, chosen);
       for (const std::string &line : added.entries(entries == "modules"))
         os << "  " << line << "\n";
+      // They hold for all axes, so they stand in one plan.
+      if (axisPlan == given->plans.front())
+        for (const std::string &pattern : recompute)
+          os << "  tp.recompute \"" << pattern << "\"\n";
       os << "}\n";
     }
     if (runtime::Status status = writeOutputText(file, text); !status.ok())

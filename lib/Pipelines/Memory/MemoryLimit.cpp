@@ -1,25 +1,16 @@
-//===- MemoryLimit.cpp - layouts that fit a rank's memory -----------------===//
+//===- MemoryLimit.cpp - what a rank may hold -----------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// The assignment is a sum over ops, the most that is held at one time is not.
-// So bytes get a price (a Lagrange multiplier), each for the part of the step
-// for which it is held, and what a rank then holds is looked up in the memory
-// plan of its program, which is exact.
-//
-//===----------------------------------------------------------------------===//
 
-#include "MemoryLimit.h"
-#include "TrialPartition.h"
+#include "Memory/MemoryLimit.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tp/IR/ElementBytes.h"
 #include "tp/IR/TP.h"
 #include "tp/Pipelines/Report.h"
 #include "llvm/ADT/StringExtras.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace tp;
@@ -73,43 +64,6 @@ void tp::warnOfMemory(Location loc, const runtime::Manifest &manifest,
     emitWarning(loc) << "a rank needs " << needed
                      << " bytes for weights and activations, hardware '"
                      << hardware.name << "' has " << *hardware.memoryBytes;
-}
-
-double tp::bytePriceFor(ModuleOp model, PartitionOptions options,
-                        int64_t limit) {
-  options.writePlan.clear();
-  options.explain = options.remarks = false;
-  struct Best {
-    double price = 0;
-    ProgramStatistics rank;
-  };
-  std::optional<Best> best, least;
-  auto fits = [&](double price) {
-    options.bytePrice = price;
-    FailureOr<TrialPartition> trial = tryPartition(model, options);
-    if (failed(trial))
-      return false;
-    int64_t held = trial->rank.heldBytes();
-    if (!least || held < least->rank.heldBytes())
-      least = {price, trial->rank};
-    if (held > limit)
-      return false;
-    if (!best || trial->rank.ringBytes < best->rank.ringBytes)
-      best = {price, trial->rank};
-    return true;
-  };
-  // Where a byte costs as much as a thousand that are sent nothing is held that
-  // need not be.
-  constexpr double low = -10, high = 10;
-  constexpr int halvings = 6;
-  if (!fits(0) && fits(std::exp2(high))) {
-    double from = low, to = high;
-    for (int i = 0; i < halvings; ++i) {
-      double middle = (from + to) / 2;
-      (fits(std::exp2(middle)) ? to : from) = middle;
-    }
-  }
-  return best ? best->price : least ? least->price : 0;
 }
 
 LogicalResult tp::checkMemoryLimit(Location loc, ModuleOp partitioned,

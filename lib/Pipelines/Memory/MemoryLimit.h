@@ -1,12 +1,12 @@
-//===- MemoryLimit.h - layouts that fit a rank's memory ---------*- C++ -*-===//
+//===- MemoryLimit.h - what a rank may hold ---------------------*- C++ -*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_PIPELINES_MEMORYLIMIT_H
-#define TP_LIB_PIPELINES_MEMORYLIMIT_H
+#ifndef TP_LIB_PIPELINES_MEMORY_MEMORYLIMIT_H
+#define TP_LIB_PIPELINES_MEMORY_MEMORYLIMIT_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
@@ -28,12 +28,6 @@ int64_t carriedBytes(const runtime::Manifest &manifest);
 void warnOfMemory(mlir::Location loc, const runtime::Manifest &manifest,
                   const Hardware &hardware);
 
-/// The price of a byte under which a rank holds at most `limit` bytes: of the
-/// prices tried that achieve it, the one whose layouts send the fewest bytes.
-/// If none does, the one under which a rank held the fewest.
-double bytePriceFor(mlir::ModuleOp model, PartitionOptions options,
-                    int64_t limit);
-
 /// An error at `loc` if a rank holds more than `limit`, with the largest
 /// holders by name. `partitioned` is the program before it was compiled.
 mlir::LogicalResult checkMemoryLimit(mlir::Location loc,
@@ -43,4 +37,4 @@ mlir::LogicalResult checkMemoryLimit(mlir::Location loc,
 
 } // namespace tp
 
-#endif // TP_LIB_PIPELINES_MEMORYLIMIT_H
+#endif // TP_LIB_PIPELINES_MEMORY_MEMORYLIMIT_H
