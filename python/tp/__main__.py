@@ -10,6 +10,7 @@ from typing import TextIO
 
 from .compiler import compile
 from .errors import Error, RunError
+from .files import check_outputs
 from .program import load
 from .shell.export import export
 from .shell.generate import generate
@@ -21,13 +22,23 @@ _INTERRUPTED = 130
 
 
 def _compile(options: argparse.Namespace) -> None:
+    check_outputs([options.output], _read_by(options.model, options))
     program = compile(options.model, **given(options))
     program.save(options.output)
     print(f"{options.output}: {program!r}")
 
 
+def _read_by(model: str, options: argparse.Namespace) -> list[str]:
+    """The files and folders that a compilation may read, as far as they are there."""
+    plan = (options.plan or "").removeprefix("hf:")
+    return [model, *(path for path in (plan, options.hardware) if path and os.path.exists(path)),
+            *(options.link or [])]
+
+
 def _report(options: argparse.Namespace) -> None:
     compile_options = given(options)
+    if options.output:
+        check_outputs([options.output], _read_by(options.artifact, options))
     if compile_options:
         program = compile(options.artifact, **compile_options)
         if options.output:

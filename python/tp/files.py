@@ -88,6 +88,35 @@ class OpenFile:
                         code=2)
 
 
+def check_outputs(written: Iterable[str], read: Iterable[str]) -> None:
+    """Raises RunError where a file that a command is told to write is one that it reads, or writes
+    already, by whatever name. Of a folder that is read all files count. Devices and FIFOs may have
+    several uses."""
+    known = {identity for path in read for identity in _identities(path)} - {None}
+    for path in written:
+        mine = _identity(path)
+        if mine in known:
+            raise RunError(f"{path}: it is read or written too, expected another file to write")
+        if mine is not None:
+            known.add(mine)
+
+
+def _identities(path: str) -> Iterator[tuple[int, int] | str | None]:
+    yield _identity(path)
+    for folder, _, names in os.walk(path):
+        for name in names:
+            yield _identity(os.path.join(folder, name))
+
+
+def _identity(path: str) -> tuple[int, int] | str | None:
+    """The same for all names of a file; None for what is neither a file nor to be made one."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return (info.st_dev, info.st_ino) if stat.S_ISREG(info.st_mode) else None
+
+
 def write_new(path: str, parts: Iterable[Part]) -> tuple[int, int]:
     """Writes a file that is not there yet, and brings it to the disk. Returns its bytes and its
     CRC-32. Raises RunError."""

@@ -31,7 +31,7 @@ def read_model(model: Any, tokenizer: Any) -> tuple[Any, Any]:
         raise ExportError(f"{os.fspath(model)}: no config.json: expected a folder that transformers "
                           "wrote, or a .gguf file")
     try:
-        if tokenizer is None and (name is not None or _has_tokenizer(folder)):
+        if tokenizer is None and (name is not None or has_tokenizer(folder)):
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **source)
         module = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32,
                                                                    **source)
@@ -40,7 +40,7 @@ def read_model(model: Any, tokenizer: Any) -> tuple[Any, Any]:
     return module.eval(), tokenizer
 
 
-def _has_tokenizer(folder: str) -> bool:
+def has_tokenizer(folder: str) -> bool:
     """Whether a folder has files of a tokenizer. transformers makes one of no words without them."""
     names = ("tokenizer", "vocab", "merges", "spiece", "sentencepiece", "special_tokens", "bpe.")
     return any(name.startswith(names) or name.endswith((".model", ".tiktoken", ".spm"))
@@ -67,7 +67,7 @@ def read_words(folder: Any, tokenizer: Any) -> tuple[Any, list[int]]:
     is no folder, or it has none, there is no tokenizer. Raises RunError where they are damaged."""
     if not isinstance(folder, (str, os.PathLike)) or not os.path.isdir(folder):
         return tokenizer, stop_tokens(None, tokenizer)
-    if tokenizer is None and _has_tokenizer(os.fspath(folder)):
+    if tokenizer is None and has_tokenizer(os.fspath(folder)):
         try:
             import transformers
         except ImportError as error:

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable
 from typing import Any
 
 from ..artifact import is_artifact
 from ..errors import RunError
+from ..generation.model_files import has_tokenizer
 from ..generation.sampling import Sampler
 from ..generation.text import TextModel
 from ..generation.text import generate as generate_text
@@ -22,10 +24,19 @@ def generate(options: argparse.Namespace) -> None:
     if options.weights is not None:
         raise RunError(f"--weights are those of an artifact, and '{options.model}' is none")
     several = len(options.prompt) > 1
-    _show(options.prompt, generate_text(
-        options.model, options.prompt if several else options.prompt[0],
+    ids = os.path.isdir(options.model) and not has_tokenizer(options.model)
+    prompts = _prompts(options, ids)
+    pieces = generate_text(
+        options.model, prompts if several else prompts[0],
         max_new_tokens=options.max_new_tokens, temperature=options.temperature, top_k=options.top_k,
-        top_p=options.top_p, seed=options.seed, launch=options.launch, **given(options)))
+        top_p=options.top_p, seed=options.seed, launch=options.launch, **given(options))
+    _show(options.prompt, (f"{piece} " for piece in pieces) if ids and not several else pieces)
+
+
+def _prompts(options: argparse.Namespace, ids: bool) -> list[Any]:
+    """The prompts as they stand, or as lists of token ids."""
+    return [numbers(prompt, "prompt, as there is no tokenizer") if ids else prompt
+            for prompt in options.prompt]
 
 
 def _of_artifact(options: argparse.Namespace) -> None:
@@ -38,8 +49,7 @@ def _of_artifact(options: argparse.Namespace) -> None:
     with TextModel.load(options.model, options.weights, launch=options.launch,
                         link=options.link) as model:
         ids = model.tokenizer is None
-        prompts: list[Any] = [numbers(prompt, "prompt, as there is no tokenizer") if ids else prompt
-                              for prompt in options.prompt]
+        prompts = _prompts(options, ids)
         pieces: Iterable[Any]
         if several:
             pieces = (model.token_lists if ids else model.texts)(

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..artifact import Port, by_name, find
 from ..errors import RunError, listed, near
-from ..files import write_whole
+from ..files import check_outputs, write_whole
 from ..program import Program, load
 from ..ranks.launcher import find_launcher
 from ..safetensors import SafeTensors
@@ -20,13 +21,22 @@ def run(options: argparse.Namespace) -> None:
     """Runs the steps, writes the files that are asked for and prints a line for each result."""
     if options.repeat < 1:
         raise RunError(f"--repeat: expected a number of steps from 1 on, got {options.repeat}")
+    check_outputs((_path(text) for text in options.output),
+                  [options.artifact, *(options.weights or []), *(options.link or []),
+                   *(_path(text) for text in options.input)])
     program = _entry(load(options.artifact, options.weights, launch=options.launch,
                           timeout=options.timeout, link=options.link), options.entry)
     inputs = {name: _read(path, name)
               for name, path in _pairs(options.input, program.input_names, "input").items()}
     outputs = _pairs(options.output, program.result_names, "output")
-    for name in outputs:
+    for name, path in outputs.items():
         find(program._results, name, "result")
+        # The name of a device, a FIFO or an open descriptor tells no form.
+        is_stream = path.startswith(("/dev/", "/proc/self/fd/")) or (
+            os.path.exists(path) and not os.path.isfile(path))
+        if not path.endswith(".npy") and not is_stream:
+            raise RunError(f"--output: {path}: expected the name of a .npy file; tp-run also writes "
+                           ".safetensors files")
     results = program(**inputs)
     ports = by_name(program._inputs)
     # What a step updates is given to the first one alone.
@@ -66,16 +76,21 @@ def _pairs(texts: Sequence[str], names: Sequence[str], what: str) -> dict[str, s
     may be left out."""
     pairs: dict[str, str] = {}
     for text in texts:
-        name, separator, path = text.partition("=")
+        name, separator, _ = text.partition("=")
         if not separator:
-            path = text
             name = next((name for name in names if name not in pairs), "")
             if not name:
                 raise RunError(f"--{what}={text}: there are {len(names)} {what}s")
         if name in pairs:
             raise RunError(f"--{what}={text}: '{name}' has a file already")
-        pairs[name] = path.removeprefix("@")
+        pairs[name] = _path(text)
     return pairs
+
+
+def _path(text: str) -> str:
+    """The file of `NAME=@FILE`, each part but the last of which may be left out."""
+    name, separator, path = text.partition("=")
+    return (path if separator else name).removeprefix("@")
 
 
 def _read(path: str, name: str) -> Any:

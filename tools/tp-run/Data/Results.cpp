@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <set>
@@ -175,13 +176,24 @@ static Status sharedKey(const std::string &key, const std::string &first,
                          "': give one of them another file");
 }
 
+/// Whether a result goes to a device, a FIFO or an open descriptor, whose name
+/// tells no form: a .npy file is written.
+static bool isStream(const std::string &path) {
+  if (path.starts_with("/dev/") || path.starts_with("/proc/self/fd/"))
+    return true;
+  std::error_code error;
+  std::filesystem::file_type type = std::filesystem::status(path, error).type();
+  return type == std::filesystem::file_type::character ||
+         type == std::filesystem::file_type::fifo;
+}
+
 static Status checkOutputFiles(const Options &options, const EntryView &entry,
                                const std::vector<int64_t> &outputs) {
   // By file and key.
   std::map<std::pair<std::string, std::string>, int64_t> written;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string &path = options.outputs[i].path;
-    if (!path.ends_with(".npy") && !isSafeTensors(path))
+    if (!path.ends_with(".npy") && !isSafeTensors(path) && !isStream(path))
       return invalidArgument(
           path + ": expected the name of a .npy or .safetensors file");
     if (path.find_first_of("*?") != std::string::npos)
