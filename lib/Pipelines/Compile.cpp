@@ -75,7 +75,10 @@ public:
       return failure();
     bool isForOneRank = !hasPlan && !hasOwnPins;
     if (failed(isForOneRank ? normalizeAlone() : partition()) ||
-        failed(run(weightStages(options))) || failed(checkMemoryPlan()))
+        failed(run(weightStages(options))) ||
+        (memoryLimit &&
+         failed(checkMemoryLimit(location, *module, *memoryLimit,
+                                 options.target == "cuda" ? &cuda : nullptr))))
       return failure();
     if (options.verify)
       verification.print(llvm::errs());
@@ -286,20 +289,6 @@ private:
         return failure();
     }
     return success();
-  }
-
-  /// Before code is made for it: a program that is too large for its ranks is
-  /// large for the compiler too.
-  LogicalResult checkMemoryPlan() {
-    if (!memoryLimit)
-      return success();
-    OwningOpRef<ModuleOp> planned = module->clone();
-    FailureOr<ProgramStatistics> rank = options.target == "cuda"
-                                            ? planMemoryForCUDA(*planned, cuda)
-                                            : planMemoryForCPU(*planned);
-    return failure(
-        failed(rank) ||
-        failed(checkMemoryLimit(location, *module, *rank, *memoryLimit)));
   }
 
   /// One rank runs the whole program.

@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import dropwhile, takewhile
 from typing import Any
 
 import numpy as np
@@ -324,7 +325,13 @@ def _instead(error: Exception, args: tuple[Any, ...], names: list[str]) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return shortened((str(error).splitlines() or [type(error).__name__])[0].rstrip("."))
+    lines = str(error).splitlines() or [type(error).__name__]
+    # What follows a colon says what differs, up to the next paragraph.
+    told = [lines[0]]
+    if told[0].endswith(":"):
+        details = iter(line.strip() for line in lines[1:])
+        told += [line for line in takewhile(bool, dropwhile(lambda line: not line, details))]
+    return shortened(" ".join(told).rstrip("."))
 
 
 def _results(lowered: Any) -> list[Port]:

@@ -185,6 +185,13 @@ def plan_text(plan: Mapping[Any, Any], mesh: Mesh | None) -> PlanText:
         plans = _plans_by_axes(plan, mesh)
     elif len(mesh) == 1:
         plans = {((next(iter(mesh)),), False): plan}
+    elif wrong := next((key for key, value in plan.items() if str(key) in mesh
+                        and isinstance(value, str)), None):
+        word = plan[wrong]
+        hint = (f": write {{{wrong!r}: {{'': {word!r}}}}}" if word in STYLE_NAMES
+                else near(word, (*_RESERVED, _TRANSFORMER, "hf")))
+        raise CompileError(f"plan: axis {wrong!r}: expected a dict of entries, 'auto', 'hf' or "
+                           f"'{_TRANSFORMER}', got {word!r}{hint}")
     else:
         raise CompileError(f"plan: the mesh has the axes {listed(mesh)}: expected a dict of entries "
                            f"for each, such as {{{next(iter(mesh))!r}: {{...}}}}")

@@ -169,7 +169,14 @@ void MemoryChoices::remark(const MemoryChoice &chosen, int64_t limit,
                            << "\"";
 }
 
-std::vector<MemoryChoice> MemoryChoices::front() const {
+static bool isChosen(const MemoryChoice &choice,
+                     const PartitionOptions &chosen) {
+  return choice.bytePrice == chosen.bytePrice &&
+         choice.recompute == chosen.recompute;
+}
+
+std::vector<MemoryChoice>
+MemoryChoices::front(const PartitionOptions &chosen) const {
   std::vector<MemoryChoice> sorted = tried;
   llvm::stable_sort(sorted, [](const MemoryChoice &a, const MemoryChoice &b) {
     return std::tuple(a.picoseconds, a.heldBytes, a.ringBytes) <
@@ -177,8 +184,12 @@ std::vector<MemoryChoice> MemoryChoices::front() const {
   });
   std::vector<MemoryChoice> front;
   for (MemoryChoice &choice : sorted)
-    if (front.empty() || choice.heldBytes < front.back().heldBytes)
+    if (front.empty() || choice.heldBytes < front.back().heldBytes ||
+        isChosen(choice, chosen))
       front.push_back(std::move(choice));
+  llvm::stable_sort(front, [](const MemoryChoice &a, const MemoryChoice &b) {
+    return a.heldBytes > b.heldBytes;
+  });
   return front;
 }
 
@@ -196,8 +207,7 @@ static json::Array describe(const std::vector<MemoryChoice> &front,
                      {"layouts", choice.bytePrice == 0 ? "that send least"
                                                        : "that hold less"},
                      {"computed_again", json::Array(choice.recompute)}};
-    if (choice.bytePrice == chosen.bytePrice &&
-        choice.recompute == chosen.recompute)
+    if (isChosen(choice, chosen))
       row["chosen"] = true;
     rows.push_back(std::move(row));
   }
@@ -216,11 +226,12 @@ json::Array tp::chooseMemory(ModuleOp model, PartitionOptions &options,
       choices.remark(*chosen, *limit, loc);
     }
   }
-  if (!explains)
+  // Without a limit and a backward pass there is nothing to choose.
+  if (!explains || (!limit && recomputeCandidates(model).empty()))
     return {};
   // Also what a limit did not ask for.
   choices.search(std::nullopt);
-  return describe(choices.front(), options);
+  return describe(choices.front(options), options);
 }
 
 void tp::writeFront(const json::Array &front, llvm::raw_ostream &os) {

@@ -48,9 +48,9 @@ public:
   /// Says at `loc` what `chosen` computes again and what it costs, if it does.
   void remark(const MemoryChoice &chosen, int64_t limit,
               mlir::Location loc) const;
-  /// The ways of which no other holds less and takes no more time, those that
-  /// hold most first.
-  std::vector<MemoryChoice> front() const;
+  /// The ways of which no other holds less and takes no more time, and the one
+  /// that `chosen` has, those that hold most first.
+  std::vector<MemoryChoice> front(const PartitionOptions &chosen) const;
 
 private:
   const MemoryChoice *attempt(double bytePrice, const ModulePatterns &modules);

@@ -7,6 +7,7 @@
 
 #include "Memory/MemoryLimit.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tp/Codegen/CPU/CompileForCPU.h"
 #include "tp/IR/ElementBytes.h"
 #include "tp/IR/TP.h"
 #include "tp/Pipelines/Report.h"
@@ -67,8 +68,13 @@ void tp::warnOfMemory(Location loc, const runtime::Manifest &manifest,
 }
 
 LogicalResult tp::checkMemoryLimit(Location loc, ModuleOp partitioned,
-                                   const ProgramStatistics &rank,
-                                   int64_t limit) {
+                                   int64_t limit, const CUDAOptions *cuda) {
+  OwningOpRef<ModuleOp> copy = partitioned.clone();
+  FailureOr<ProgramStatistics> planned =
+      cuda ? planMemoryForCUDA(*copy, *cuda) : planMemoryForCPU(*copy);
+  if (failed(planned))
+    return failure();
+  const ProgramStatistics &rank = *planned;
   if (rank.heldBytes() <= limit)
     return success();
   InFlightDiagnostic error = emitError(loc)

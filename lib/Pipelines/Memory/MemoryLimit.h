@@ -9,7 +9,7 @@
 #define TP_LIB_PIPELINES_MEMORY_MEMORYLIMIT_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "tp/Codegen/CPU/CompileForCPU.h"
+#include "tp/Codegen/CUDA/CompileForCUDA.h"
 #include "tp/Pipelines/Pipelines.h"
 #include "tp/Sharding/Hardware.h"
 #include <optional>
@@ -29,11 +29,12 @@ void warnOfMemory(mlir::Location loc, const runtime::Manifest &manifest,
                   const Hardware &hardware);
 
 /// An error at `loc` if a rank holds more than `limit`, with the largest
-/// holders by name. `partitioned` is the program before it was compiled.
+/// holders by name. `partitioned` is the program before code is made for it:
+/// one that is too large for its ranks is large for the compiler too. `cuda`
+/// for devices, null for processors.
 mlir::LogicalResult checkMemoryLimit(mlir::Location loc,
-                                     mlir::ModuleOp partitioned,
-                                     const ProgramStatistics &rank,
-                                     int64_t limit);
+                                     mlir::ModuleOp partitioned, int64_t limit,
+                                     const CUDAOptions *cuda);
 
 } // namespace tp
 
