@@ -124,18 +124,12 @@ static LogicalResult checkOp(Operation *op, const TargetTraits &traits) {
         return unhandled("with such a result map");
     return success();
   }
-  if (auto custom = dyn_cast<tp::CustomOp>(op)) {
-    if (hasCalls(traits)) {
-      for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),
-                                             llvm::to_vector(op->getResults())))
-        if (failed(checkPort(value, op->getLoc())))
-          return failure();
-      return success();
-    }
-    return op->emitError("'")
-           << custom.getOpName() << "' is not handled by " << traits.name
-           << ": the functions that users link run on processors, expected "
-              "--target=cpu, or the op written as linalg";
+  if (isa<tp::CustomOp>(op)) {
+    for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),
+                                           llvm::to_vector(op->getResults())))
+      if (failed(checkPort(value, op->getLoc())))
+        return failure();
+    return success();
   }
   if (isa<tp::AttendOp>(op) && !hasChunks(traits))
     return unhandled("over a chunk of keys");

@@ -198,7 +198,8 @@ LogicalResult CustomCall::take(Value result, const Positions &positions,
 LogicalResult CustomCall::run() {
   std::string name = op.getOpName().str();
   tp_op function = nullptr;
-  if (rt::Status status = rt::findLinkedOp(name, function); !status.ok())
+  if (rt::Status status = rt::findLinkedOp(name, TP_HOST, function);
+      !status.ok())
     return unrunnable(op) << "cannot be simulated: " << status.message();
   if (failed(readRule()))
     return failure();
@@ -227,7 +228,7 @@ LogicalResult CustomCall::run() {
                           each.integers.data(), each.numbers.data(),
                           each.text ? each.text->c_str() : nullptr});
   if (rt::Status status =
-          rt::callLinkedOp(function, name, inputs, outputs, attributes);
+          rt::callLinkedOp(function, {name, inputs, outputs, attributes});
       !status.ok())
     return frame.error(op) << "fails: " << status.message();
   for (auto [i, result] : llvm::enumerate(op.getResults()))

@@ -107,6 +107,9 @@ void CpuRank::prepare() {
                          attention.onto ? address(*attention.onto) : nullptr);
                      scratchBytes =
                          std::max(scratchBytes, attentionScratch(attention));
+                   },
+                   [](const CallCommand &) {
+                     // The manifest was checked: devices alone have it.
                    }},
         command.what);
   }
@@ -174,6 +177,9 @@ Status CpuRank::run(int64_t index) {
                                             buffers[4], buffers[3], buffers[5]},
                                            scratch.data());
                                  return {};
+                               },
+                               [](const CallCommand &) -> Status {
+                                 return unsupported("a call on a processor");
                                }},
                     command.what);
 }

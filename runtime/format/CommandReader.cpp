@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CallAttributes.h"
 #include "ManifestReader.h"
 #include <algorithm>
 
@@ -110,9 +111,11 @@ public:
       command.what = readGemm(reader);
     else if (name == "attention")
       command.what = readAttention(reader);
+    else if (name == "call")
+      command.what = readCall(reader);
     else
       reader.error("unknown command '" + name +
-                   "', expected one of: kernel gemm collective attention");
+                   "', expected one of: kernel gemm collective attention call");
     return command;
   }
 
@@ -170,19 +173,50 @@ public:
     return operand;
   }
 
-  /// One number for all ranks, or a size for each position along some axes.
-  void readK(const JsonReader &reader, GemmCommand &gemm) {
+  /// One number for all ranks, or a size for each position along some axes;
+  /// `most` is the largest.
+  void readSize(const JsonReader &reader, int64_t &most,
+                std::optional<ShortenedK> &shortened) {
     if (!reader.isObject()) {
-      gemm.k = reader.integer();
+      most = reader.integer();
       return;
     }
     reader.only({"axes", "sizes"});
-    gemm.shortened = {readAxes(reader.at("axes"), manifest.mesh),
-                      reader.at("sizes").integers()};
-    if (gemm.shortened->sizes.empty())
+    shortened = {readAxes(reader.at("axes"), manifest.mesh),
+                 reader.at("sizes").integers()};
+    if (shortened->sizes.empty())
       reader.error("expected the size of every position, got none");
-    for (int64_t k : gemm.shortened->sizes)
-      gemm.k = std::max(gemm.k, k);
+    for (int64_t size : shortened->sizes)
+      most = std::max(most, size);
+  }
+
+  std::vector<CallTensor> readTensors(const JsonReader &reader) {
+    std::vector<CallTensor> tensors;
+    for (const JsonReader &element : reader.elements()) {
+      element.only({"buffer", "dtype", "sizes", "strides"});
+      CallTensor &tensor = tensors.emplace_back();
+      tensor.buffer = readBuffer(element.at("buffer"));
+      tensor.dtype = readDataType(element.at("dtype"));
+      for (const JsonReader &size : element.at("sizes").elements()) {
+        CallSize &read = tensor.sizes.emplace_back();
+        readSize(size, read.most, read.shortened);
+      }
+      tensor.strides = element.at("strides").integers();
+    }
+    return tensors;
+  }
+
+  CallCommand readCall(const JsonReader &reader) {
+    reader.only({"command", "op", "inputs", "outputs", "attributes", "module",
+                 "location", "queue", "wait_for", "with_previous"});
+    CallCommand call;
+    call.op = reader.at("op").text();
+    call.inputs = readTensors(reader.at("inputs"));
+    call.outputs = readTensors(reader.at("outputs"));
+    if (auto attributes = reader.find("attributes"))
+      for (const JsonReader &attribute : attributes->elements())
+        call.attributes.push_back(readAttribute(attribute));
+    return call;
   }
 
   GemmCommand readGemm(const JsonReader &reader) {
@@ -212,7 +246,7 @@ public:
       gemm.cDtype = readDataType(*type);
     gemm.m = reader.at("m").integer();
     gemm.n = reader.at("n").integer();
-    readK(reader.at("k"), gemm);
+    readSize(reader.at("k"), gemm.k, gemm.shortened);
     gemm.alpha = reader.numberOr("alpha", 1);
     gemm.beta = reader.numberOr("beta", 0);
     gemm.a = readOperand(reader.at("a"));

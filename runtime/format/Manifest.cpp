@@ -184,6 +184,10 @@ void EntryView::describe(int64_t at, const TextSink &write) const {
                  },
                  [](const AttentionCommand &) -> std::string_view {
                    return "attention";
+                 },
+                 [&](const CallCommand &call) -> std::string_view {
+                   write("call of ");
+                   return call.op;
                  }},
       command.what);
   ::describe(what, command.location, command.module, write);

@@ -26,11 +26,12 @@ bool isPermutation(std::vector<int64_t> numbers, size_t size);
 /// "[1, 2]"
 std::string text(const std::vector<int64_t> &numbers);
 
-/// Checks of the mesh, of one port, of an attention and of commands for
+/// Checks of the mesh, of one port, of an attention, a call and of commands for
 /// devices. Empty, or what is wrong.
 std::string checkMesh(const Mesh &mesh);
 std::string checkPort(const Port &port, const Mesh &mesh);
 std::string checkAttention(const AttentionCommand &command);
+std::string checkCall(const CallCommand &command);
 std::string checkCudaTarget(const CudaTarget &target);
 std::string checkCudaKernel(const KernelCommand &command);
 std::string checkCudaGemm(const GemmCommand &command);

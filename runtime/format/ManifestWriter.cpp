@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "JsonWriter.h"
+#include "CallAttributes.h"
 #include "ManifestDefaults.h"
 #include "tp/Runtime/Manifest.h"
 #include <numeric>
@@ -249,22 +249,20 @@ private:
 
   void writeCommand(const Entry &entry, const Command &command) {
     json.object([&] {
-      std::visit(Overloaded{[&](const KernelCommand &kernel) {
-                              writeKernel(kernel);
-                              writePlace(command.module, command.location);
-                            },
-                            [&](const GemmCommand &gemm) {
-                              writeGemm(gemm);
-                              writePlace(command.module, command.location);
-                            },
-                            [&](const CollectiveCommand &collective) {
-                              writeCollective(entry, collective);
-                            },
-                            [&](const AttentionCommand &attention) {
-                              writeAttention(entry, attention);
-                              writePlace(command.module, command.location);
-                            }},
-                 command.what);
+      std::visit(
+          Overloaded{[&](const KernelCommand &kernel) { writeKernel(kernel); },
+                     [&](const GemmCommand &gemm) { writeGemm(gemm); },
+                     [&](const CollectiveCommand &collective) {
+                       writeCollective(entry, collective);
+                     },
+                     [&](const AttentionCommand &attention) {
+                       writeAttention(entry, attention);
+                     },
+                     [&](const CallCommand &call) { writeCall(call); }},
+          command.what);
+      // That of a collective is in its row.
+      if (!std::holds_alternative<CollectiveCommand>(command.what))
+        writePlace(command.module, command.location);
       if (command.queue != Queue::Compute)
         json.member("queue", spelling(command.queue));
       if (command.waitFor)
@@ -317,6 +315,34 @@ private:
       json.member("access", access.reads ? "read" : "write");
   }
 
+  /// Of all ranks, or of every position along some axes.
+  void writeSize(int64_t most, const std::optional<ShortenedK> &shortened) {
+    if (!shortened)
+      return json.value(most);
+    json.object([&] {
+      writeAxes(shortened->axes);
+      json.member("sizes", shortened->sizes);
+    });
+  }
+
+  void writeTensors(std::string_view name,
+                    const std::vector<CallTensor> &tensors) {
+    json.key(name);
+    json.array([&] {
+      for (const CallTensor &tensor : tensors)
+        json.object([&] {
+          writeBuffer("buffer", tensor.buffer);
+          json.member("dtype", spelling(tensor.dtype));
+          json.key("sizes");
+          json.array([&] {
+            for (const CallSize &size : tensor.sizes)
+              writeSize(size.most, size.shortened);
+          });
+          json.member("strides", tensor.strides);
+        });
+    });
+  }
+
   void writeOperandMembers(const GemmOperand &operand) {
     writeBuffer("buffer", operand.buffer);
     json.member("ld", operand.ld);
@@ -337,13 +363,8 @@ private:
       json.member("c_dtype", spelling(gemm.cDtype));
     json.member("m", gemm.m);
     json.member("n", gemm.n);
-    if (gemm.shortened)
-      json.objectMember("k", [&] {
-        writeAxes(gemm.shortened->axes);
-        json.member("sizes", gemm.shortened->sizes);
-      });
-    else
-      json.member("k", gemm.k);
+    json.key("k");
+    writeSize(gemm.k, gemm.shortened);
     json.memberUnless(1.0, "alpha", gemm.alpha);
     json.memberUnless(0.0, "beta", gemm.beta);
     writeOperand("a", gemm.a);
@@ -356,6 +377,15 @@ private:
       json.objectMember("bias", [&] { writeBuffer("buffer", *gemm.bias); });
     if (gemm.activation != Activation::None)
       json.member("activation", spelling(gemm.activation));
+  }
+
+  void writeCall(const CallCommand &call) {
+    json.member("command", "call");
+    json.member("op", call.op);
+    writeTensors("inputs", call.inputs);
+    writeTensors("outputs", call.outputs);
+    if (!call.attributes.empty())
+      writeAttributes(json, call.attributes);
   }
 
   void writeCollective(const Entry &entry, const CollectiveCommand &command) {

@@ -52,18 +52,20 @@ Status tp::runtime::linkLibrary(const std::string &path) {
   return {};
 }
 
-std::string tp::runtime::functionOfOp(const std::string &op) {
+std::string tp::runtime::functionOfOp(const std::string &op,
+                                      tp_memory_space space) {
   std::string name = op;
   for (char &c : name)
     if (!std::isalnum(static_cast<unsigned char>(c)))
       c = '_';
-  return name;
+  return name + (space == TP_DEVICE ? "_cuda" : "");
 }
 
-Status tp::runtime::findLinkedOp(const std::string &op, tp_op &function) {
+Status tp::runtime::findLinkedOp(const std::string &op, tp_memory_space space,
+                                 tp_op &function) {
   Libraries &linked = libraries();
   std::lock_guard<std::mutex> lock(linked.mutex);
-  std::string name = functionOfOp(op), paths;
+  std::string name = functionOfOp(op, space), paths;
   for (const Library &library : linked.all) {
     function = reinterpret_cast<tp_op>(dlsym(library.handle, name.c_str()));
     if (function)
@@ -71,29 +73,28 @@ Status tp::runtime::findLinkedOp(const std::string &op, tp_op &function) {
     paths += (paths.empty() ? "'" : ", '") + library.path + "'";
   }
   return unsupported(
-      "op '" + op +
-      "' has no implementation: expected a linked "
-      "library with a function " +
-      name + ", " + (paths.empty() ? "none is linked" : "linked are " + paths));
+      "op '" + op + "' has no implementation" +
+      (space == TP_DEVICE ? " for devices" : "") +
+      ": expected a linked library with a function " + name + ", " +
+      (paths.empty() ? "none is linked" : "linked are " + paths));
 }
 
-Status tp::runtime::callLinkedOp(tp_op function, const std::string &op,
-                                 const std::vector<tp_tensor> &inputs,
-                                 const std::vector<tp_tensor> &outputs,
-                                 const std::vector<tp_attribute> &attributes) {
-  tp_op_call call = {};
-  call.struct_size = sizeof(call);
-  call.op = op.c_str();
-  call.num_inputs = int32_t(inputs.size());
-  call.num_outputs = int32_t(outputs.size());
-  call.num_attributes = int32_t(attributes.size());
-  call.inputs = inputs.data();
-  call.outputs = outputs.data();
-  call.attributes = attributes.data();
-  int32_t code = function(&call);
+Status tp::runtime::callLinkedOp(tp_op function, const LinkedCall &call) {
+  tp_op_call given = {};
+  given.struct_size = sizeof(given);
+  given.op = call.op.c_str();
+  given.num_inputs = int32_t(call.inputs.size());
+  given.num_outputs = int32_t(call.outputs.size());
+  given.num_attributes = int32_t(call.attributes.size());
+  given.inputs = call.inputs.data();
+  given.outputs = call.outputs.data();
+  given.attributes = call.attributes.data();
+  given.stream = call.stream;
+  int32_t code = function(&given);
   if (code == 0)
     return {};
-  return {Code::InvalidArgument, "the function " + functionOfOp(op) +
-                                     " of op '" + op + "' returned " +
+  return {Code::InvalidArgument, "the function " +
+                                     functionOfOp(call.op, call.space) +
+                                     " of op '" + call.op + "' returned " +
                                      std::to_string(code) + ", expected 0"};
 }

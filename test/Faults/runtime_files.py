@@ -28,11 +28,25 @@ STORE = "runtime/transport/store/TcpStore.cpp"
 
 EXCHANGE = "*Collective*:*Rank*"
 SLICING = "*Slices*:CopyStrided*:*Rank*"
+CALL_CHECK = "runtime/format/check/ManifestCheckCalls.cpp"
+CALLS = "ManifestCallTest.*"
 ROUND_TRIP = "ManifestRoundTripTest.*"
 TOOL = "TpRunTest.*"
 
 # (what, file, text, text instead, tests of GoogleTest)
 FAULTS = [
+    # Calls of functions of users.
+    ("calls: strides do not count", CALL_CHECK,
+     "tensor.sizes[d].most - 1, tensor.strides[d]", "tensor.sizes[d].most - 1, 1", CALLS),
+    ("calls: any number of strides", CALL_CHECK,
+     "  if (tensor.strides.size() != tensor.sizes.size())\n",
+     "  if (tensor.strides.empty() && !tensor.sizes.empty())\n", CALLS),
+    ("calls: an output may overlap an input", "runtime/format/check/ManifestCheck.cpp",
+     "        if (&other != &output &&\n              overlap(output.buffer,",
+     "        if (false &&\n              overlap(output.buffer,", CALLS),
+    ("calls: numbers are read up to their third letter", "runtime/format/CallAttributes.cpp",
+     "    T number = 0;\n    const char *end = text.data() + text.size();",
+     "    T number = 0;\n    const char *end =\n        text.data() + std::min<size_t>(text.size(), 3);", CALLS),
     # Partial ports.
     ("partial: every rank gets the array as its addend", PORT,
      "      result.identity = identityOf(dtype, *reduction);\n", "      (void)0;\n",

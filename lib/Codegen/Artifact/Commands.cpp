@@ -7,6 +7,7 @@
 
 #include "MakeManifest.h"
 #include "Schedule/CommandQueues.h"
+#include "tp/IR/CustomOps.h"
 #include "tp/IR/Program.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -28,6 +29,8 @@ private:
   using What = decltype(rt::Command::what);
   FailureOr<What> describe(tp::GemmOp op) const;
   FailureOr<What> describe(tp::AttentionOp op) const;
+  FailureOr<What> describe(tp::CallOp op) const;
+  rt::CallTensor describeTensor(tp::CallOp op, unsigned number) const;
   What describe(tp::LaunchOp op) const;
 
   const ManifestSource &program;
@@ -252,6 +255,56 @@ CommandDescriber::describe(tp::AttentionOp op) const {
   return What(std::move(command));
 }
 
+rt::CallTensor CommandDescriber::describeTensor(tp::CallOp op,
+                                                unsigned number) const {
+  auto type = cast<MemRefType>(op->getOperand(number).getType());
+  rt::CallTensor tensor;
+  tensor.buffer = bufferRef(buffers, op->getOperand(number));
+  tensor.dtype = dataTypeOf(type.getElementType());
+  llvm::append_range(tensor.strides, stridesOf(type).strides);
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    int64_t which = -1;
+    if (op.getValidDims())
+      which = cast<DenseI64ArrayAttr>((*op.getValidDims())[number])[dim];
+    rt::CallSize &described = tensor.sizes.emplace_back();
+    described.most = size;
+    if (which < 0)
+      continue;
+    described.shortened = describeK(
+        program.mesh,
+        cast<DenseI64ArrayAttr>((*op.getValid())[which]).asArrayRef());
+    described.most = *llvm::max_element(described.shortened->sizes);
+  }
+  return tensor;
+}
+
+FailureOr<CommandDescriber::What>
+CommandDescriber::describe(tp::CallOp op) const {
+  for (Attribute counts :
+       op.getValid().value_or(Builder(op.getContext()).getArrayAttr({})))
+    if (cast<DenseI64ArrayAttr>(counts).size() != program.mesh.numRanks())
+      return op.emitOpError("expected a count for each of ")
+             << program.mesh.numRanks() << " ranks, got " << counts;
+  rt::CallCommand command;
+  command.op = op.getOpName().str();
+  unsigned numInputs = op.getInputs().size();
+  for (unsigned number = 0; number < op->getNumOperands(); ++number)
+    (number < numInputs ? command.inputs : command.outputs)
+        .push_back(describeTensor(op, number));
+  for (NamedAttribute named : op.getOpAttributes()) {
+    tp::CustomAttribute read = *tp::CustomAttribute::of(named);
+    rt::CallAttribute &attribute = command.attributes.emplace_back();
+    attribute.name = read.name;
+    if (read.text)
+      attribute.value = *read.text;
+    else if (read.isFloat)
+      attribute.value = read.numbers;
+    else
+      attribute.value = read.integers;
+  }
+  return What(std::move(command));
+}
+
 CommandDescriber::What CommandDescriber::describe(tp::LaunchOp op) const {
   rt::KernelCommand kernel;
   kernel.function = op.getFunction().str();
@@ -293,6 +346,7 @@ CommandDescriber::describe(Block &block) const {
             .Case([&](tp::AttentionOp attention) {
               return some(describe(attention));
             })
+            .Case([&](tp::CallOp call) { return some(describe(call)); })
             .Case([&](tp::LaunchOp launch) { return some(describe(launch)); })
             .Case([&](tp::CommunicateOp communicate) {
               return some(What(tables.commands.find(communicate)->second));

@@ -213,6 +213,8 @@ LLVM::LLVMFuncOp CallBody::emit() {
   store(at(tensors, numInputs * sizeof(tp_tensor)), described,
         offsetof(tp_op_call, outputs));
   store(attributes, described, offsetof(tp_op_call, attributes));
+  store(LLVM::ZeroOp::create(builder, loc, pointer), described,
+        offsetof(tp_op_call, stream));
   auto code = LLVM::CallOp::create(builder, loc, builder.getI32Type(), name,
                                    ValueRange{described});
   check(code.getResult());

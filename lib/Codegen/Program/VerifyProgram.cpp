@@ -201,8 +201,6 @@ LogicalResult ProgramVerifier::verifyTarget(Operation *op) {
   if (auto attention = dyn_cast<tp::AttentionOp>(op))
     return traits.hasAttention ? verifyTarget(attention)
                                : refuse("attention by a library");
-  if (isa<tp::CallOp>(op) && !hasCalls(traits))
-    return refuse("a function of the user");
   auto gemm = dyn_cast<tp::GemmOp>(op);
   if (!gemm)
     return success();

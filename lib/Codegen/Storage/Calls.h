@@ -27,11 +27,6 @@ inline bool hasChunks(const TargetTraits &traits) {
   return traits.hasAttention && !traits.scoreBytes;
 }
 
-/// Whether functions of users run on the target: they do on processors.
-inline bool hasCalls(const TargetTraits &traits) {
-  return traits.name == cpuTraits.name;
-}
-
 } // namespace tp::target
 
 #endif // TP_LIB_CODEGEN_STORAGE_CALLS_H

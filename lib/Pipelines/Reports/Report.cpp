@@ -57,6 +57,7 @@ static double computeMicroseconds(const rt::Entry &entry,
                                 add(gemm.flops(), numbersOf(gemm.factorType()));
                               },
                               [](const rt::CollectiveCommand &) {},
+                              [](const rt::CallCommand &) {},
                               [&](const rt::AttentionCommand &attention) {
                                 add(static_cast<double>(attention.flops),
                                     numbersOf(attention.dtype));
@@ -65,8 +66,7 @@ static double computeMicroseconds(const rt::Entry &entry,
   return double(time) / 1e6;
 }
 
-/// A collective with its group by axes and size: which ranks these are is the
-/// mesh's business.
+/// A collective with its group by axes and size; the mesh has the ranks.
 static json::Object describe(const rt::Manifest &manifest,
                              const rt::Collective &collective,
                              Attribute cause) {

@@ -7,6 +7,7 @@
 
 #include "tp/Runtime/Cuda/DeviceRank.h"
 #include "cuda/Device/QueueClock.h"
+#include "cuda/Rank/DeviceCalls.h"
 #include "tp/Runtime/Cuda/NcclTransport.h"
 #include "tp/Runtime/Cuda/NvtxRange.h"
 #include <algorithm>
@@ -259,6 +260,12 @@ Status DeviceRank::prepareWork(const Command &command, Prepared &made,
   }
   if (const auto *attention = std::get_if<AttentionCommand>(&command.what))
     return prepareAttention(*attention, made, cache);
+  if (const auto *call = std::get_if<CallCommand>(&command.what)) {
+    made.call = std::make_shared<DeviceCall>();
+    return made.call->prepare(
+        *call, entry.coordinates(number), gpu.number(),
+        [this](const BufferRef &buffer) { return address(buffer); });
+  }
   return {};
 }
 

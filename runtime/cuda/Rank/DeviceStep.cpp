@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cuda/Rank/DeviceCalls.h"
 #include "tp/Runtime/Cuda/DeviceRank.h"
 #include "tp/Runtime/Cuda/NvtxRange.h"
 
@@ -36,6 +37,8 @@ Status DeviceRank::queueCommand(const Command &command, Prepared &what,
     return gemms->run(what.gemm, stream);
   if (what.attention)
     return attentions->run(*what.attention);
+  if (what.call)
+    return what.call->run(stream);
   if (const auto *attention = std::get_if<AttentionCommand>(&command.what)) {
     for (size_t i = 0; i < what.steps.size(); ++i)
       if (Status status =
@@ -51,9 +54,9 @@ int64_t DeviceRank::launches(const Command &command,
                              const Prepared &what) const {
   if (std::holds_alternative<GemmCommand>(command.what))
     return gemms->calls(what.gemm);
-  // A plan of cuDNN's has a few kernels.
+  // A plan of cuDNN's has a few kernels, and so may have a function of the user.
   constexpr int64_t mostOfAPlan = 16;
-  if (what.attention)
+  if (what.attention || what.call)
     return mostOfAPlan;
   const auto *attention = std::get_if<AttentionCommand>(&command.what);
   if (!attention)

@@ -398,6 +398,25 @@ private:
     where = whole;
   }
 
+  void checkCommand(const CallCommand &command) {
+    if (!entry.isCuda())
+      return error("a call is of a cuda target alone");
+    errorIf(checkCall(command));
+    for (const auto *tensors : {&command.inputs, &command.outputs})
+      for (const CallTensor &tensor : *tensors)
+        checkRange(tensor.buffer, tensorBytes(tensor), "a tensor",
+                   tensors == &command.outputs);
+    if (!status.ok())
+      return;
+    for (const CallTensor &output : command.outputs)
+      for (const auto *tensors : {&command.inputs, &command.outputs})
+        for (const CallTensor &other : *tensors)
+          if (&other != &output &&
+              overlap(output.buffer, *tensorBytes(output), other.buffer,
+                      *tensorBytes(other)))
+            return error("an output overlaps another tensor");
+  }
+
   static bool overlap(const BufferRef &a, int64_t aBytes, const BufferRef &b,
                       int64_t bBytes) {
     int64_t distance = b.offset - a.offset;

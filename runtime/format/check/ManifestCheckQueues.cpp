@@ -105,6 +105,12 @@ private:
     add(call.input, wideInput ? once * members : once, true, false);
     add(call.output, wideOutput ? once * members : once, false, true);
   }
+  void add(const CallCommand &call) {
+    for (const auto *tensors : {&call.inputs, &call.outputs})
+      for (const CallTensor &tensor : *tensors)
+        add(tensor.buffer, tensorBytes(tensor), tensors == &call.inputs,
+            tensors == &call.outputs);
+  }
   void add(const AttentionCommand &attention) {
     for (const AttentionOperand *operand :
          {&attention.q, &attention.k, &attention.v})

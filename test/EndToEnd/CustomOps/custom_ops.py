@@ -1,7 +1,9 @@
 """Ops of a dialect that tp does not know, on several ranks: equal to one rank, and with the
 collectives that their rules allow.
 
-    custom_ops.py FOLDER LIBRARY      tp-compile and tp-run are found in the search path
+    custom_ops.py FOLDER LIBRARY [FAKES]   tp-compile and tp-run are found in the search path
+
+With the folder of the fake libraries on devices that are the host.
 """
 from __future__ import annotations
 
@@ -10,6 +12,10 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+# pylint: disable=wrong-import-position
+import fake_devices  # noqa: E402
 
 MODEL = """
 func.func @main(%x: tensor<4x5x29xf32> {tp.name = "x"}, %w: tensor<29x6xf32> {tp.name = "w"})
@@ -48,7 +54,8 @@ CASES = [
     Case("batch", [MIX, TOP, HALVES], {"tp": ['argument "x" shard<0>', 'result "y" shard<0>']},
          tp_axis(1, 2, 3), {}),
     Case("columns", [MIX, TOP_WHOLE, HALVES], {"tp": ['argument "w" shard<1>',
-                                                      'result "y" shard<2>']}, tp_axis(2, 3), {}),
+                                                      'result "y" shard<2>']}, tp_axis(2, 3, 4),
+         {}),
     Case("sums", [MIX, TOP, HALVES],
          {"tp": ['argument "x" shard<2>', 'argument "w" shard<0>', 'result "y" replicate',
                  'result "top" replicate']}, tp_axis(2, 3), {"all_reduce": 2}),
@@ -62,8 +69,8 @@ CASES = [
 ]
 
 
-def run(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True)
+def run(*command: str, environment: dict[str, str] | None = None) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
         sys.exit(f"{' '.join(command)}\nreturned {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -78,6 +85,12 @@ def collectives(report: str) -> dict[str, int]:
 
 def main() -> None:
     folder, library = sys.argv[1], os.path.abspath(sys.argv[2])
+    target, environment, steps = [], dict(os.environ), []
+    if len(sys.argv) > 3:
+        target = fake_devices.OPTIONS
+        environment = fake_devices.environment(os.path.abspath(sys.argv[3]), "cache")
+        # The second and the third step run a graph.
+        steps = ["--repeat=3"]
     os.makedirs(folder, exist_ok=True)
     os.chdir(folder)
     here = os.path.dirname(os.path.abspath(__file__))
@@ -100,31 +113,33 @@ def main() -> None:
             with open("plan.mlir", "w", encoding="utf-8") as file:
                 file.write("\n".join(lines) + "\n")
             run("tp-compile", "model.mlir", "--plan=plan.mlir", "-o", "many.tp", "--verify",
-                f"--link={library}", "--report=report.txt")
+                f"--link={library}", "--report=report.txt", *target)
             ranks = 1
             for size in mesh.values():
                 ranks *= size
-            run("tp-run", "many.tp", f"--ranks={ranks}", *inputs,
-                *(f"--expected-output={n}=@{n}.npy" for n in names))
+            run("tp-run", "many.tp", f"--ranks={ranks}", *inputs, *steps,
+                *(f"--expected-output={n}=@{n}.npy" for n in names), environment=environment)
             with open("report.txt", encoding="utf-8") as file:
                 sent = collectives(file.read())
             if sent != (case.sent if ranks > 1 else {}):
                 sys.exit(f"{case.name} on {mesh}: expected {case.sent}, got {sent}")
             count += 1
     print(f"{count} programs equal one rank's")
-    check_failures(library)
+    check_failures(library, target, environment)
 
 
-def refusal(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True)
+def refusal(*command: str, environment: dict[str, str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode != 1:
         sys.exit(f"{' '.join(command)}\nreturned {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stderr
 
 
-def check_failures(library: str) -> None:
+def check_failures(library: str, target: list[str], environment: dict[str, str]) -> None:
     """A library that is not linked, and a function that fails on one rank of two."""
-    print(refusal("tp-run", "one.tp", "--ranks=1", "--input=x=@x.npy", "--input=w=@w.npy"), end="")
+    run("tp-compile", "model.mlir", "-o", "one.tp", *target)
+    print(refusal("tp-run", "one.tp", "--ranks=1", "--input=x=@x.npy", "--input=w=@w.npy",
+                  environment=environment), end="")
     with open("plan.mlir", "w", encoding="utf-8") as file:
         file.write("""#mesh = #tp.mesh<"tp" = 2>
 tp.rule "test.fails" "i -> i"
@@ -138,10 +153,11 @@ tp.plan @p on #mesh["tp"] {
   return %y : tensor<2xf32>
 }
 """)
-    run("tp-compile", "fails.mlir", "--plan=plan.mlir", "-o", "fails.tp")
-    run("tp-run", "fails.tp", "--ranks=2", f"--link={library}", "--input=x=2xf32=[-1 -2]")
+    run("tp-compile", "fails.mlir", "--plan=plan.mlir", "-o", "fails.tp", *target)
+    if not target:
+        run("tp-run", "fails.tp", "--ranks=2", f"--link={library}", "--input=x=2xf32=[-1 -2]")
     print(refusal("tp-run", "fails.tp", "--ranks=2", f"--link={library}",
-                  "--input=x=2xf32=[-1 2]"), end="")
+                  "--input=x=2xf32=[-1 2]", environment=environment), end="")
 
 
 main()

@@ -42,7 +42,8 @@ static std::string rateOf(const Command &command, const Coordinates &rank,
                  [](const CollectiveCommand &) { return std::string(); },
                  [&](const AttentionCommand &attention) {
                    return rate(double(attention.flops));
-                 }},
+                 },
+                 [](const CallCommand &) { return std::string(); }},
       command.what);
 }
 

@@ -8,6 +8,7 @@
 #include "Summary.h"
 #include "Table.h"
 #include "tp/Runtime/Array.h"
+#include "tp/Runtime/Linked/LinkedOps.h"
 #include <algorithm>
 #include <map>
 
@@ -194,6 +195,16 @@ std::string launchTable(const Commands &commands) {
   return withTotal(table, bytes, flops);
 }
 
+/// Functions of the user, which devices call.
+std::string callTable(const Commands &commands) {
+  CountedTable table({"op", "function", "module", "location", ">calls"});
+  for (const Command *command : commands)
+    if (const auto *call = std::get_if<CallCommand>(&command->what))
+      table.add({call->op, functionOfOp(call->op, TP_DEVICE), command->module,
+                 command->location});
+  return table.empty() ? "" : table.text();
+}
+
 /// What a device's driver can load.
 std::string codeText(const Artifact &artifact, const CudaTarget &target) {
   std::string text;
@@ -271,6 +282,7 @@ std::string describeEntry(const Artifact &artifact, const EntryView &entry) {
   section("attention per step and rank", attentionTable(entry));
   section("matrix products per step and rank", gemmTable(own));
   section("kernels per step and rank", kernelTable(entry, own));
+  section("functions of linked libraries per step and rank", callTable(own));
   section("what stands in for attention where no library does it",
           gemmTable(steps) + launchTable(steps));
   section("memory per rank", memoryTable(entry));

@@ -51,6 +51,9 @@ CommandName tp::run::nameOf(const EntryView &entry, const Command &command,
                    return {"attention " + std::to_string(attention.queries) +
                                "x" + std::to_string(attention.keys),
                            "attention"};
+                 },
+                 [](const CallCommand &call) -> CommandName {
+                   return {call.op, "call"};
                  }},
       command.what);
 }

@@ -78,7 +78,8 @@ def TP_CallOp : TP_OtherOp<"call", [
     What a `tp.custom` becomes: the function that the user links for `op_name`
     reads `inputs` and writes all of `outputs`, which overlap no other buffer of
     the call. `op_attributes`, `valid` and `valid_dims` are those of the op. Layouts
-    are strided. The call is for processors alone.
+    are strided. On processors a kernel of the artifact calls the function, on
+    devices the runtime.
 
     ```mlir
     tp.call "my.matmul"(%a, %b) into (%y) {op_attributes = {scale = 2.0 : f64}} : (memref<4x8xf32>, memref<8x6xf32>) into (memref<4x6xf32>)

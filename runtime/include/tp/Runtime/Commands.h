@@ -138,8 +138,9 @@ enum class Activation { None, Relu, GeluTanh };
 inline constexpr int numActivations = 3;
 const char *spelling(Activation activation);
 
-/// The k of a GEMM as a function of mesh coordinates: a rank with an uneven
-/// shard multiplies only the first k elements. The others may have any value.
+/// The k of a GEMM, or another size, as a function of mesh coordinates: a rank
+/// with an uneven shard reads only the first k elements. The others may have
+/// any value.
 struct ShortenedK {
   /// The axes it depends on.
   AxisParts axes;
@@ -201,6 +202,49 @@ struct CollectiveCommand {
   /// permute: the group position each position receives from.
   std::vector<int64_t> sources;
   bool operator==(const CollectiveCommand &) const = default;
+};
+
+/// A dimension of a tensor that a function of the user gets: that of a rank's
+/// part, which may differ between ranks.
+struct CallSize {
+  /// The largest of all ranks.
+  int64_t most = 0;
+  std::optional<ShortenedK> shortened = std::nullopt;
+
+  int64_t of(const Coordinates &rank) const {
+    return shortened ? shortened->of(rank) : most;
+  }
+  bool operator==(const CallSize &) const = default;
+};
+
+/// As many as a tensor of the C ABI may have.
+inline constexpr size_t maxCallDimensions = 16;
+
+struct CallTensor {
+  BufferRef buffer;
+  DataType dtype = DataType::F32;
+  std::vector<CallSize> sizes;
+  /// In elements, one per dimension.
+  std::vector<int64_t> strides;
+  bool operator==(const CallTensor &) const = default;
+};
+
+/// What a function of the user reads of the op: one of these.
+struct CallAttribute {
+  std::string name;
+  std::variant<std::vector<int64_t>, std::vector<double>, std::string> value;
+  bool operator==(const CallAttribute &) const = default;
+};
+
+/// Of a device's target alone: an op that a function of a library computes
+/// which the user links (CustomOp.h).
+struct CallCommand {
+  /// As users write it: "my.matmul".
+  std::string op;
+  /// Outputs overlap no other tensor.
+  std::vector<CallTensor> inputs, outputs;
+  std::vector<CallAttribute> attributes;
+  bool operator==(const CallCommand &) const = default;
 };
 
 /// A tensor [batch, heads, rows, columns] in memory; columns are contiguous.
@@ -277,7 +321,8 @@ inline constexpr int numQueues = 2;
 const char *spelling(Queue queue);
 
 struct Command {
-  std::variant<KernelCommand, GemmCommand, CollectiveCommand, AttentionCommand>
+  std::variant<KernelCommand, GemmCommand, CollectiveCommand, AttentionCommand,
+               CallCommand>
       what;
   /// For messages and traces; of a collective those of its row.
   std::string module, location;

@@ -8,11 +8,18 @@
  * A function of type tp_op computes one op of a dialect that tp does not
  * know. It stands in a shared object that the user links (docs/custom-ops.md)
  * under the op's name, with '_' for each character that no name of C has:
- * my_matmul for "my.matmul".
+ * my_matmul for "my.matmul". On NVIDIA devices it is my_matmul_cuda.
  *
  * It is called with the part of the tensors that one rank has, on several
  * threads at once. Nothing but the tensors' own elements may be read or
  * written.
+ *
+ * A function for devices gets tensors in the memory of its rank's device, whose
+ * context is the thread's current one, and puts its work into `stream`. It is
+ * called in the first step, and once more while that stream is captured in a
+ * CUDA graph, which all later steps run. So what it puts there has to be right
+ * for every step, whatever the tensors hold, and it waits for nothing. In a
+ * capture it allocates no memory and loads no code: the first call does.
  *
  *===----------------------------------------------------------------------===*/
 
@@ -58,9 +65,13 @@ typedef struct {
   const tp_tensor *inputs;
   const tp_tensor *outputs;
   const tp_attribute *attributes;
+  /** The CUstream (cudaStream_t) of a function for devices; NULL on processors.
+      Is there if `struct_size` reaches it, as it does on devices. */
+  void *stream;
 } tp_op_call;
 
-/** 0, or a number that the error of the step shows. */
+/** 0, or a number that the error of the step shows. On devices it tells whether
+    the work is in the stream. */
 typedef int32_t (*tp_op)(const tp_op_call *call);
 
 /** NULL if the op has no attribute of this name. */

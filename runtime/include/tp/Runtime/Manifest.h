@@ -229,6 +229,8 @@ Status checkManifest(const Manifest &manifest, int64_t constantBytes);
 std::optional<int64_t> operandBytes(const AttentionCommand &command,
                                     const AttentionOperand &operand);
 std::optional<int64_t> biasBytes(const AttentionCommand &command);
+/// The same of a tensor on the rank with the largest part.
+std::optional<int64_t> tensorBytes(const CallTensor &tensor);
 
 } // namespace tp::runtime
 

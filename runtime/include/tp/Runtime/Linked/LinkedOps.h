@@ -20,18 +20,28 @@ namespace tp::runtime {
 /// again stays as it is.
 Status linkLibrary(const std::string &path);
 
-/// The function for `op` of the library that was linked first among those that
-/// have one; an error names the function and what is linked.
-Status findLinkedOp(const std::string &op, tp_op &function);
+/// The function for `op` on tensors in `space`, of the library that was linked
+/// first among those that have one; an error names the function and what is
+/// linked.
+Status findLinkedOp(const std::string &op, tp_memory_space space,
+                    tp_op &function);
 
-/// The name of the function that computes `op`.
-std::string functionOfOp(const std::string &op);
+/// The name of the function that computes `op` on tensors in `space`.
+std::string functionOfOp(const std::string &op,
+                         tp_memory_space space = TP_HOST);
+
+/// What a function is called with.
+struct LinkedCall {
+  std::string op;
+  std::vector<tp_tensor> inputs, outputs;
+  std::vector<tp_attribute> attributes;
+  tp_memory_space space = TP_HOST;
+  /// Of tensors on a device.
+  void *stream = nullptr;
+};
 
 /// Calls the function; a number other than 0 is an error.
-Status callLinkedOp(tp_op function, const std::string &op,
-                    const std::vector<tp_tensor> &inputs,
-                    const std::vector<tp_tensor> &outputs,
-                    const std::vector<tp_attribute> &attributes);
+Status callLinkedOp(tp_op function, const LinkedCall &call);
 
 } // namespace tp::runtime
 

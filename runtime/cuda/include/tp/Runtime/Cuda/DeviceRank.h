@@ -87,6 +87,8 @@ private:
     /// Of an attention: cuDNN's, else the steps.
     std::optional<size_t> attention;
     std::vector<Prepared> steps;
+    /// Of an op that a function of the user computes.
+    std::shared_ptr<class DeviceCall> call;
     /// `done` where the other queue, or the end of the step, waits for it.
     CUevent done = nullptr, begin = nullptr, end = nullptr;
     /// For profilers; empty without one.
