@@ -170,10 +170,14 @@ func.func @main(%x: tensor<6x8xf32> {tp.name = "x", tp.kind = "user_input"}, %r:
   // einsum "td,edi->tei", "tei,eio,te->to"
   %mt = linalg.transpose ins(%mu : tensor<4x8x16xf32>) outs(%ew : tensor<8x4x16xf32>) permutation = [1, 0, 2]
   %mc = tensor.collapse_shape %mt [[0], [1, 2]] : tensor<8x4x16xf32> into tensor<8x64xf32>
-  %mh = linalg.matmul ins(%x, %mc : tensor<6x8xf32>, tensor<8x64xf32>) outs(%z64 : tensor<6x64xf32>) -> tensor<6x64xf32>
-  %me = tensor.expand_shape %mh [[0], [1, 2]] output_shape [6, 4, 16] : tensor<6x64xf32> into tensor<6x4x16xf32>
+  %mw = tensor.expand_shape %mc [[0, 1], [2]] output_shape [1, 8, 64] : tensor<8x64xf32> into tensor<1x8x64xf32>
+  %mx = tensor.expand_shape %x [[0, 1], [2]] output_shape [1, 6, 8] : tensor<6x8xf32> into tensor<1x6x8xf32>
+  %zm = tensor.expand_shape %z64 [[0, 1], [2]] output_shape [1, 6, 64] : tensor<6x64xf32> into tensor<1x6x64xf32>
+  %mh = linalg.batch_matmul ins(%mx, %mw : tensor<1x6x8xf32>, tensor<1x8x64xf32>) outs(%zm : tensor<1x6x64xf32>) -> tensor<1x6x64xf32>
+  %me = tensor.expand_shape %mh [[0], [1], [2, 3]] output_shape [1, 6, 4, 16] : tensor<1x6x64xf32> into tensor<1x6x4x16xf32>
+  %mf = tensor.collapse_shape %me [[0, 1], [2], [3]] : tensor<1x6x4x16xf32> into tensor<6x4x16xf32>
   %eb = tensor.empty() : tensor<4x6x16xf32>
-  %mb = linalg.transpose ins(%me : tensor<6x4x16xf32>) outs(%eb : tensor<4x6x16xf32>) permutation = [1, 0, 2]
+  %mb = linalg.transpose ins(%mf : tensor<6x4x16xf32>) outs(%eb : tensor<4x6x16xf32>) permutation = [1, 0, 2]
   %eo = tensor.empty() : tensor<4x6x8xf32>
   %zo = linalg.fill ins(%zero : f32) outs(%eo : tensor<4x6x8xf32>) -> tensor<4x6x8xf32>
   %mo = linalg.batch_matmul ins(%mb, %md : tensor<4x6x16xf32>, tensor<4x16x8xf32>) outs(%zo : tensor<4x6x8xf32>) -> tensor<4x6x8xf32>

@@ -78,9 +78,11 @@ std::optional<ParameterView> tp::follow(const ParameterView &view,
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     next.value = expand.getResult();
     next.dims.resize(expand.getResultType().getRank(), -1);
+    // What a reshape adds is none of the parameter's.
     for (auto [i, group] : llvm::enumerate(expand.getReassociationIndices()))
       for (int64_t dim : group)
-        next.dims[dim] = view.dims[i];
+        if (expand.getResultType().getDimSize(dim) != 1 || group.size() == 1)
+          next.dims[dim] = view.dims[i];
     return next;
   }
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
