@@ -160,9 +160,9 @@ FAULTS = {
          "false", SUB_AXES),
     ],
     "lib/Transforms/Plan/Axes/SplitPlans.cpp": [
-        ("a plan is for the first of its axes",
-         "if («mesh.axisByName(axis)»)",
-         "axis == cast<StringAttr>(plan.getAxes()[0])", SEVERAL_AXES),
+        ("several plans may be for the same axes",
+         "if («isNew»)\n      continue;\n    InFlightDiagnostic",
+         "true", APPLY_PLAN_INVALID),
         ("an axis has the entries of one plan",
          "for (PlanOp each : «plans»)\n    for",
          "plans.take_front()", SEVERAL_AXES),
