@@ -36,8 +36,8 @@ static LogicalResult verifyAxes(PlanOp plan) {
   std::optional<unsigned> major;
   for (StringRef name : plan.getAxes().getAsValueRange<StringAttr>()) {
     if (!seen.insert(name).second)
-      return plan.emitOpError() << "is for axis '" << name
-                                << "' twice, expected each axis once";
+      return plan.emitOpError()
+             << "is for axis '" << name << "' twice, expected each axis once";
     std::optional<unsigned> axis = mesh.axisByName(name);
     if (!axis && !plan->hasAttr(optionalPlan))
       return plan.emitOpError()

@@ -36,7 +36,8 @@ static FailureOr<std::string> inLanguage(std::string text, StringRef output,
 FailureOr<std::string> tp::writtenPlan(ModuleOp model, ModuleOp partitioned,
                                        PartitionOptions options,
                                        StringRef output, Location loc) {
-  FailureOr<TrialPartition> chosen = measurePartition(partitioned, options.hardware);
+  FailureOr<TrialPartition> chosen =
+      measurePartition(partitioned, options.hardware);
   if (failed(chosen))
     return failure();
   SmallString<128> path;

@@ -17,8 +17,8 @@ CpuRank::CpuRank(const Artifact &artifact, const EntryView &entry,
                  int64_t rank, const RankOptions &options,
                  std::shared_ptr<RankState> state)
     : Rank(artifact, entry, transport, rank, options, std::move(state)),
-      faulty(std::move(faulty)),
-      coordinates(entry.coordinates(rank)), layout(entry) {}
+      faulty(std::move(faulty)), coordinates(entry.coordinates(rank)),
+      layout(entry) {}
 
 Status CpuRank::create(const Artifact &artifact, Transport &transport,
                        int64_t rank, const RankOptions &options,
@@ -40,9 +40,9 @@ Status CpuRank::create(const Artifact &artifact, Transport &transport,
   if (options.fault)
     faulty = injectFault(transport, entry, *options.fault, options.endsProcess);
   Transport &used = faulty ? *faulty : transport;
-  std::unique_ptr<CpuRank> made(
-      new CpuRank(artifact, entry, used, std::move(faulty), rank, options,
-                  std::make_shared<RankState>()));
+  std::unique_ptr<CpuRank> made(new CpuRank(artifact, entry, used,
+                                            std::move(faulty), rank, options,
+                                            std::make_shared<RankState>()));
   made->prepare();
   created = std::move(made);
   return {};
@@ -50,8 +50,8 @@ Status CpuRank::create(const Artifact &artifact, Transport &transport,
 
 Status CpuRank::withEntry(const EntryView &other,
                           std::unique_ptr<Rank> &created) const {
-  std::unique_ptr<CpuRank> made(new CpuRank(artifact, other, transport, faulty,
-                                            number, options, state));
+  std::unique_ptr<CpuRank> made(
+      new CpuRank(artifact, other, transport, faulty, number, options, state));
   made->prepare();
   created = std::move(made);
   return {};
@@ -81,36 +81,35 @@ void CpuRank::prepare() {
   for (const Command &command : entry.program) {
     prepared.push_back({addresses.size()});
     std::visit(
-        Overloaded{[&](const KernelCommand &kernel) {
-                     for (const BufferRef &buffer : kernel.buffers)
-                       addresses.push_back(address(buffer));
-                   },
-                   [&](const GemmCommand &gemm) {
-                     for (const GemmOperand *operand :
-                          {&gemm.a, &gemm.b, &gemm.c})
-                       addresses.push_back(address(operand->buffer));
-                     scratchBytes = std::max(scratchBytes, gemmScratch(gemm));
-                   },
-                   [&](const CollectiveCommand &call) {
-                     addresses.push_back(address(call.input));
-                     addresses.push_back(address(call.output));
-                   },
-                   [&](const AttentionCommand &attention) {
-                     for (const BufferRef *buffer :
-                          {&attention.q.buffer, &attention.k.buffer,
-                           &attention.v.buffer, &attention.o.buffer})
-                       addresses.push_back(address(*buffer));
-                     addresses.push_back(attention.bias
-                                             ? address(attention.bias->buffer)
-                                             : nullptr);
-                     addresses.push_back(
-                         attention.onto ? address(*attention.onto) : nullptr);
-                     scratchBytes =
-                         std::max(scratchBytes, attentionScratch(attention));
-                   },
-                   [](const CallCommand &) {
-                     // The manifest was checked: devices alone have it.
-                   }},
+        Overloaded{
+            [&](const KernelCommand &kernel) {
+              for (const BufferRef &buffer : kernel.buffers)
+                addresses.push_back(address(buffer));
+            },
+            [&](const GemmCommand &gemm) {
+              for (const GemmOperand *operand : {&gemm.a, &gemm.b, &gemm.c})
+                addresses.push_back(address(operand->buffer));
+              scratchBytes = std::max(scratchBytes, gemmScratch(gemm));
+            },
+            [&](const CollectiveCommand &call) {
+              addresses.push_back(address(call.input));
+              addresses.push_back(address(call.output));
+            },
+            [&](const AttentionCommand &attention) {
+              for (const BufferRef *buffer :
+                   {&attention.q.buffer, &attention.k.buffer,
+                    &attention.v.buffer, &attention.o.buffer})
+                addresses.push_back(address(*buffer));
+              addresses.push_back(
+                  attention.bias ? address(attention.bias->buffer) : nullptr);
+              addresses.push_back(attention.onto ? address(*attention.onto)
+                                                 : nullptr);
+              scratchBytes =
+                  std::max(scratchBytes, attentionScratch(attention));
+            },
+            [](const CallCommand &) {
+              // The manifest was checked: devices alone have it.
+            }},
         command.what);
   }
   scratch.resize(scratchBytes / sizeof(CacheLine) + 1);
@@ -153,35 +152,36 @@ void CpuRank::poison() {
 Status CpuRank::run(int64_t index) {
   const Command &command = entry.program[index];
   void *const *buffers = addresses.data() + prepared[index].first;
-  return std::visit(Overloaded{[&](const KernelCommand &) -> Status {
-                                 artifact.kernel(entry, index)(buffers, &context);
-                                 return {};
-                               },
-                               [&](const GemmCommand &product) -> Status {
-                                 gemm(product, coordinates, buffers[0],
-                                      buffers[1], buffers[2], scratch.data());
-                                 return {};
-                               },
-                               [&](const CollectiveCommand &call) -> Status {
-                                 if (options.skipCollectives)
-                                   return {};
-                                 return transport.collective(
-                                     number,
-                                     {&call, &entry.collectives[call.collective],
-                                      buffers[0], buffers[1]},
-                                     options.timeoutSeconds);
-                               },
-                               [&](const AttentionCommand &command) -> Status {
-                                 attention(command,
-                                           {buffers[0], buffers[1], buffers[2],
-                                            buffers[4], buffers[3], buffers[5]},
-                                           scratch.data());
-                                 return {};
-                               },
-                               [](const CallCommand &) -> Status {
-                                 return unsupported("a call on a processor");
-                               }},
-                    command.what);
+  return std::visit(
+      Overloaded{[&](const KernelCommand &) -> Status {
+                   artifact.kernel(entry, index)(buffers, &context);
+                   return {};
+                 },
+                 [&](const GemmCommand &product) -> Status {
+                   gemm(product, coordinates, buffers[0], buffers[1],
+                        buffers[2], scratch.data());
+                   return {};
+                 },
+                 [&](const CollectiveCommand &call) -> Status {
+                   if (options.skipCollectives)
+                     return {};
+                   return transport.collective(
+                       number,
+                       {&call, &entry.collectives[call.collective], buffers[0],
+                        buffers[1]},
+                       options.timeoutSeconds);
+                 },
+                 [&](const AttentionCommand &command) -> Status {
+                   attention(command,
+                             {buffers[0], buffers[1], buffers[2], buffers[4],
+                              buffers[3], buffers[5]},
+                             scratch.data());
+                   return {};
+                 },
+                 [](const CallCommand &) -> Status {
+                   return unsupported("a call on a processor");
+                 }},
+      command.what);
 }
 
 Status CpuRank::runProgram() {

@@ -93,8 +93,7 @@ Status tp::runtime::callLinkedOp(tp_op function, const LinkedCall &call) {
   int32_t code = function(&given);
   if (code == 0)
     return {};
-  return {Code::InvalidArgument, "the function " +
-                                     functionOfOp(call.op, call.space) +
-                                     " of op '" + call.op + "' returned " +
-                                     std::to_string(code) + ", expected 0"};
+  return {Code::InvalidArgument,
+          "the function " + functionOfOp(call.op, call.space) + " of op '" +
+              call.op + "' returned " + std::to_string(code) + ", expected 0"};
 }

@@ -15,8 +15,8 @@
 namespace tp {
 
 /// The plans of one mesh, at most one per axis and each for one axis, and that
-/// mesh with the sizes the user asked for. An optional plan for an axis that the
-/// mesh has not is left out.
+/// mesh with the sizes the user asked for. An optional plan for an axis that
+/// the mesh has not is left out.
 struct PlanFile {
   mlir::OwningOpRef<mlir::ModuleOp> file;
   llvm::SmallVector<PlanOp> plans;

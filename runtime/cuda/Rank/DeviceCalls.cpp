@@ -54,8 +54,7 @@ Status DeviceCall::prepare(const CallCommand &command, const Coordinates &rank,
       }
       made.memory_space = TP_DEVICE;
       made.device = device;
-      (tensors == &command.inputs ? call.inputs : call.outputs)
-          .push_back(made);
+      (tensors == &command.inputs ? call.inputs : call.outputs).push_back(made);
     }
   std::transform(command.attributes.begin(), command.attributes.end(),
                  std::back_inserter(call.attributes), attributeOf);

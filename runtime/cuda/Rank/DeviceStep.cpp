@@ -54,7 +54,8 @@ int64_t DeviceRank::launches(const Command &command,
                              const Prepared &what) const {
   if (std::holds_alternative<GemmCommand>(command.what))
     return gemms->calls(what.gemm);
-  // A plan of cuDNN's has a few kernels, and so may have a function of the user.
+  // A plan of cuDNN's has a few kernels, and so may have a function of the
+  // user.
   constexpr int64_t mostOfAPlan = 16;
   if (what.attention || what.call)
     return mostOfAPlan;

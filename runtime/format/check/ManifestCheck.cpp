@@ -411,9 +411,8 @@ private:
     for (const CallTensor &output : command.outputs)
       for (const auto *tensors : {&command.inputs, &command.outputs})
         for (const CallTensor &other : *tensors)
-          if (&other != &output &&
-              overlap(output.buffer, *tensorBytes(output), other.buffer,
-                      *tensorBytes(other)))
+          if (&other != &output && overlap(output.buffer, *tensorBytes(output),
+                                           other.buffer, *tensorBytes(other)))
             return error("an output overlaps another tensor");
   }
 

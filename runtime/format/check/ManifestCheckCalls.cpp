@@ -31,8 +31,8 @@ static std::string checkTensor(const CallTensor &tensor) {
     return "has " + std::to_string(tensor.strides.size()) + " strides for " +
            std::to_string(tensor.sizes.size()) + " dimensions";
   for (const CallSize &size : tensor.sizes)
-    if (size.shortened && int64_t(size.shortened->sizes.size()) !=
-                              sizeOf(size.shortened->axes))
+    if (size.shortened &&
+        int64_t(size.shortened->sizes.size()) != sizeOf(size.shortened->axes))
       return "has a size for " + std::to_string(size.shortened->sizes.size()) +
              " positions, expected " +
              std::to_string(sizeOf(size.shortened->axes));

@@ -272,7 +272,9 @@ TEST_F(HostTest, ArtifactReplacedWhileItRuns) {
       waitUntilStopped(stopped);
       if (!inPlace)
         std::filesystem::remove(run.file("m.tp"));
-      { std::ofstream(run.file("m.tp")) << std::string(size, 'x'); }
+      {
+        std::ofstream(run.file("m.tp")) << std::string(size, 'x');
+      }
       kill(stopped, SIGCONT);
       run.finish();
       EXPECT_EQ(run.exitStatus(), 0) << run.err;

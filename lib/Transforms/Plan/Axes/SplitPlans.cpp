@@ -35,10 +35,10 @@ static LogicalResult verifyDistinct(ArrayRef<PlanOp> plans) {
     auto [it, isNew] = byAxes.try_emplace(plan.getAxes(), plan);
     if (isNew)
       continue;
-    InFlightDiagnostic diag =
-        plan.emitError() << axesText(plan)
-                         << (plan.getAxes().size() == 1 ? " has" : " have")
-                         << " a plan already";
+    InFlightDiagnostic diag = plan.emitError()
+                              << axesText(plan)
+                              << (plan.getAxes().size() == 1 ? " has" : " have")
+                              << " a plan already";
     diag.attachNote(it->second.getLoc()) << "it is here";
     return diag;
   }
@@ -70,9 +70,8 @@ static PlanOp joined(StringRef axis, ArrayRef<PlanOp> plans) {
     name += ("_" + axis).str();
   auto plan = PlanOp::create(builder, first.getLoc(), name, first.getMesh(),
                              axis, first.getIsAuto());
-  if (llvm::any_of(plans, [](PlanOp each) {
-        return each->hasAttr(optionalPlan);
-      }))
+  if (llvm::any_of(plans,
+                   [](PlanOp each) { return each->hasAttr(optionalPlan); }))
     plan->setAttr(optionalPlan, builder.getUnitAttr());
   builder.setInsertionPointToEnd(&plan.getBody().emplaceBlock());
   for (PlanOp each : plans)

@@ -90,8 +90,8 @@ Placement AxisModelBuilder::evenShard(unsigned parameter) const {
   auto isFullySharded = [&](unsigned other) {
     return node.free[other] == FreePort::FullySharded;
   };
-  // All parts that shard it fully share the chunks of one dimension, so that one
-  // gather brings it together.
+  // All parts that shard it fully share the chunks of one dimension, so that
+  // one gather brings it together.
   std::optional<Placement> ofOtherPart;
   for (auto [other, made] : llvm::enumerate(decided.of[parameter]))
     if (isFullySharded(other) && made && made->port.isShard())
