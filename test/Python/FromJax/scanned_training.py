@@ -80,7 +80,8 @@ for plan in sys.argv[1:]:
             np.testing.assert_allclose(program.state[f"blocks.{name}"],
                                        right["params"]["blocks"][name], atol=1e-5)
         print(plan, {name: program.layouts[f"blocks.{name}"]
-                     for name in ("query", "out", "up", "down")}, program.layouts["head.kernel"])
+                     for name in ("query", "out", "up", "down")}, program.layouts["head.kernel"],
+              program.layouts["embed.weight"])
         rows = program.collectives
         count = sum(row.count for row in rows)
         told = repr(rows).splitlines()[0]

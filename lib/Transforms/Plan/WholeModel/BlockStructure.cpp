@@ -7,6 +7,7 @@
 
 #include "WholeModel/BlockStructure.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tp/IR/TP.h"
 
 using namespace mlir;
@@ -251,8 +252,18 @@ void BlockStructure::findTables(ArrayRef<ParameterUse> uses) {
       return cast<RankedTensorType>(use->parameter.getType()).getDimSize(0);
     };
     auto isOfInput = [&](const ParameterUse *use) {
-      return use->input &&
-             activations.isActivation(activations.nodeOf(use->input->get()));
+      auto reaches = [&](Value indices) {
+        return activations.isActivation(activations.nodeOf(indices));
+      };
+      if (use->input)
+        return reaches(use->input->get());
+      // JAX's lookups read the indices as they read the table.
+      return use->op
+          ->walk([&](tensor::ExtractOp extract) {
+            return reaches(extract.getTensor()) ? WalkResult::interrupt()
+                                                : WalkResult::advance();
+          })
+          .wasInterrupted();
     };
     int64_t most = 0;
     for (const ParameterUse *use : found)
