@@ -156,8 +156,9 @@ class Updates:
             return row.gradient if wide == value.dtype else self._call(
                 lambda gradient: gradient.to(wide), row.gradient, path=self._path(row),
                 key=("wide", *key))
-        first = torch.zeros(tuple(value.shape), dtype=wide)
-        old = self._graph.placeholder(f"accumulated_grad_{row.node.name}", first)
+        first = _zeros(value.shape, wide)
+        old = self._graph.placeholder(f"accumulated_grad_{row.node.name}",
+                                      torch.empty(tuple(value.shape), dtype=wide))
         total, new = self._graph.call(
             lambda old, gradient, last: [old + gradient.to(wide), torch.where(
                 last, torch.zeros((), dtype=wide), old + gradient.to(wide))],
@@ -252,9 +253,10 @@ class Updates:
         given = self._optimizer.state.get(row.parameter, {})
         for state in rule.states:
             first = given.get("max_exp_avg_sqs" if state == "max_exp_avg_sq" else state)
-            values[state] = (torch.zeros_like(like) if first is None
+            values[state] = (_zeros(like.shape, like.dtype) if first is None
                              else first.detach().to(like.dtype))
-        old = {state: self._graph.placeholder(f"{state}_{row.node.name}", value)
+        # Of a placeholder's value nobody reads the elements.
+        old = {state: self._graph.placeholder(f"{state}_{row.node.name}", torch.empty_like(value))
                for state, value in values.items()}
         if "master" in old:
             target = old["master"]
@@ -288,6 +290,11 @@ class Updates:
     @staticmethod
     def _path(row: Trained) -> str:
         return f"{PATH}.{row.name}"
+
+
+def _zeros(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    """Zeros in the memory of one: the first states of a model take none of the process."""
+    return torch.zeros((), dtype=dtype).expand(tuple(shape))
 
 
 def _wide(dtype: torch.dtype) -> torch.dtype:
