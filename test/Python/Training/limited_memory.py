@@ -1,6 +1,6 @@
 """Compiles, loads and trains a model whose weights and AdamW's states do not fit one rank's limit.
 
-    limited_memory.py FOLDER TP_RUN
+    limited_memory.py FOLDER TP_RUN PLAN...
 
 The ranks, and the script that starts them, have a limit of the address space (setrlimit) that is
 less than the bytes of weights and states. It comes from measurements: what a process takes for a
@@ -26,7 +26,7 @@ from torch import nn
 
 import tp
 
-FOLDER, TP_RUN = sys.argv[1:3]
+FOLDER, TP_RUN, *NAMES = sys.argv[1:]
 RANKS, ROWS, LAYERS, WIDE, NARROW = 4, 16, 20, 2048, 64
 # Updates that are smooth in the gradients: a rounding of one near zero does not turn its update.
 ADAMW = functools.partial(torch.optim.AdamW, lr=1e-3, eps=1e-2)
@@ -209,7 +209,7 @@ def main() -> None:
     total = export()
     torch.set_num_threads(1)
     reference = Reference()
-    for name in PLANS:
+    for name in NAMES:
         check(name, total, reference)
 
 
