@@ -63,7 +63,11 @@ class StepGraph:
         with self._graph.inserting_after(last):
             node: Node = self._graph.placeholder(name)
         mode = self._joint.placeholders[0].meta["val"].fake_mode
-        node.meta = {"val": mode.from_tensor(value, static_shapes=True)}
+        if 0 in value.stride():  # one element for all: ops see a tensor with memory of its own
+            with mode:
+                node.meta = {"val": torch.empty(tuple(value.shape), dtype=value.dtype)}
+        else:
+            node.meta = {"val": mode.from_tensor(value, static_shapes=True)}
         return node
 
     def call(self, function: Callable[..., Any], nodes: Sequence[Node], path: str,

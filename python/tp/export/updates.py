@@ -157,8 +157,7 @@ class Updates:
                 lambda gradient: gradient.to(wide), row.gradient, path=self._path(row),
                 key=("wide", *key))
         first = _zeros(value.shape, wide)
-        old = self._graph.placeholder(f"accumulated_grad_{row.node.name}",
-                                      torch.empty(tuple(value.shape), dtype=wide))
+        old = self._graph.placeholder(f"accumulated_grad_{row.node.name}", first)
         total, new = self._graph.call(
             lambda old, gradient, last: [old + gradient.to(wide), torch.where(
                 last, torch.zeros((), dtype=wide), old + gradient.to(wide))],
@@ -255,8 +254,7 @@ class Updates:
             first = given.get("max_exp_avg_sqs" if state == "max_exp_avg_sq" else state)
             values[state] = (_zeros(like.shape, like.dtype) if first is None
                              else first.detach().to(like.dtype))
-        # Of a placeholder's value nobody reads the elements.
-        old = {state: self._graph.placeholder(f"{state}_{row.node.name}", torch.empty_like(value))
+        old = {state: self._graph.placeholder(f"{state}_{row.node.name}", value)
                for state, value in values.items()}
         if "master" in old:
             target = old["master"]
