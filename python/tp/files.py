@@ -14,6 +14,8 @@ import numpy as np
 from .errors import Error, RunError
 
 _PART_BYTES = 16 << 20
+# How the names of files end that a folder of a model is read for.
+_OF_MODELS = ("model.mlir", "ports.json", "stop.json", "config.json", ".safetensors", ".index.json")
 Part = Union[bytes, "np.ndarray[Any, Any]"]
 
 
@@ -90,8 +92,8 @@ class OpenFile:
 
 def check_outputs(written: Iterable[str], read: Iterable[str]) -> None:
     """Raises RunError where a file that a command is told to write is one that it reads, or writes
-    already, by whatever name. Of a folder that is read all files count. Devices and FIFOs may have
-    several uses."""
+    already, by whatever name. Of a folder that is read the files of a model count. Devices and
+    FIFOs may have several uses."""
     known = {identity for path in read for identity in _identities(path)} - {None}
     for path in written:
         mine = _identity(path)
@@ -103,9 +105,10 @@ def check_outputs(written: Iterable[str], read: Iterable[str]) -> None:
 
 def _identities(path: str) -> Iterator[tuple[int, int] | str | None]:
     yield _identity(path)
-    for folder, _, names in os.walk(path):
-        for name in names:
-            yield _identity(os.path.join(folder, name))
+    if os.path.isdir(path):
+        for name in os.listdir(path):
+            if name.endswith(_OF_MODELS):
+                yield _identity(os.path.join(path, name))
 
 
 def _identity(path: str) -> tuple[int, int] | str | None:

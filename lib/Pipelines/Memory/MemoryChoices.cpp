@@ -152,10 +152,11 @@ void MemoryChoices::remark(const MemoryChoice &chosen, int64_t limit,
   if (chosen.recompute.empty())
     return;
   const MemoryChoice &plain = tried.front();
-  double more =
-      plain.picoseconds
-          ? 100 * (double(chosen.picoseconds) / double(plain.picoseconds) - 1)
-          : 0;
+  double more = plain.picoseconds
+                    ? std::max(0.0, 100 * (double(chosen.picoseconds) /
+                                               double(plain.picoseconds) -
+                                           1))
+                    : 0;
   InFlightDiagnostic remark = emitRemark(loc);
   remark << "a rank holds " << chosen.heldBytes << " bytes instead of "
          << plain.heldBytes
