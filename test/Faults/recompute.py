@@ -8,11 +8,17 @@ RESUME = "Codegen/resume.mlir"
 FORM_KERNELS = "Codegen/form-kernels.mlir"
 ON_DEVICES = "Codegen/form-kernels-on-devices.mlir"
 TRAINING = "Python/Training/recompute.test"
+LIMIT = "EndToEnd/memory-limit.test"
 FULLY_SHARD = "Transforms/Plan/fully-shard.mlir"
 KEPT_SLICE = "Regression/kept-slice-of-a-loop.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
+    "lib/Pipelines/PartitionPipeline.cpp": [
+        ("memory: what is chosen is not computed again",
+         "createRecompute(«{.modules = options.recompute}»)",
+         "", LIMIT),
+    ],
     "lib/Transforms/Plan/Recompute/Recompute.cpp": [
         ("the backward pass reads what enters as the forward pass has brought it together",
          "for (Value input : inputs) {\n    «findUses(module, input, input)»;",
