@@ -10,6 +10,7 @@
 #include "Kernels/KernelGroups.h"
 #include "Program/CommandUses.h"
 #include "Program/ThreadMapping.h"
+#include "Scatter/ScatterFinder.h"
 #include "Schedule/CommandSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -201,6 +202,35 @@ LogicalResult tp::target::changePrograms(
   return success();
 }
 
+/// How many elements of its first buffer a compute loop writes at most, if it is
+/// a part of the buffer: of a scatter into the memory that it starts from, those
+/// of the updates.
+static std::optional<int64_t> writtenPart(tp::ComputeOp compute,
+                                          tp::KernelOp kernel) {
+  if (!compute.getStarts().empty())
+    return compute.getWrittenElements();
+  if (compute.getPlaces().empty())
+    return std::nullopt;
+  auto bufferOf = [&](Value argument) {
+    return kernel->getOperand(cast<BlockArgument>(argument).getArgNumber());
+  };
+  Value value = compute.getValues().front();
+  auto op = value.getDefiningOp<linalg::LinalgOp>();
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  auto start = rootOf(op.getDpsInitOperand(number)->get())
+                   .getDefiningOp<bufferization::ToTensorOp>();
+  auto alloc = bufferOf(compute.getBuffers().front())
+                   .getDefiningOp<tp::AllocOp>();
+  if (!start || !alloc || !alloc.getMemory() ||
+      bufferOf(start.getBuffer()) != alloc.getMemory())
+    return std::nullopt;
+  int64_t elements = 1;
+  for (auto [loop, extent] : llvm::enumerate(op.getStaticLoopRanges()))
+    if (!llvm::is_contained(compute.getScattered(), int64_t(loop)))
+      elements *= extent;
+  return std::min(elements, numElements(value));
+}
+
 /// The memory of an entry, whose kernels are planned already where it was
 /// formed just now.
 static LogicalResult planMemoryOf(CodegenPlan &planned) {
@@ -210,13 +240,14 @@ static LogicalResult planMemoryOf(CodegenPlan &planned) {
     return failure();
   planned.memory = *memory;
   planned.program->walk([&](tp::ComputeOp compute) {
-    if (compute.getStarts().empty())
-      return;
     auto kernel = cast<tp::KernelOp>(compute->getParentOp());
+    std::optional<int64_t> elements = writtenPart(compute, kernel);
+    if (!elements)
+      return;
     auto buffer = cast<BlockArgument>(compute.getBuffers().front());
     auto type = cast<MemRefType>(buffer.getType());
     planned.writtenBytes[kernel->getOperand(buffer.getArgNumber())] =
-        compute.getWrittenElements() * elementBytes(type.getElementType());
+        *elements * elementBytes(type.getElementType());
   });
   return success();
 }
@@ -248,7 +279,8 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
     if (failed(programs))
       return failure();
     for (func::FuncOp program : *programs)
-      if (failed(formKernels(program, traits)))
+      if (failed(formScatters(program, traits)) ||
+          failed(formKernels(program, traits)))
         return failure();
   }
   auto planned = std::make_unique<CodegenPlans>();

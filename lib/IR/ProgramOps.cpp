@@ -136,7 +136,8 @@ void ComputeOp::build(OpBuilder &builder, OperationState &state,
                       ValueRange buffers) {
   build(builder, state, values.getTypes(), values, rows, buffers,
         /*starts=*/ValueRange(), /*sizes=*/ArrayRef<int64_t>(),
-        /*along=*/ArrayRef<int64_t>());
+        /*along=*/ArrayRef<int64_t>(), /*scattered=*/ArrayRef<int64_t>(),
+        /*places=*/ValueRange());
 }
 
 int64_t ComputeOp::getWrittenElements() {
@@ -171,6 +172,17 @@ static LogicalResult verifyPart(ComputeOp op) {
   return success();
 }
 
+/// Which loops there are is known where the kernel is planned.
+static LogicalResult verifyScatter(ComputeOp op) {
+  if (op.getScattered().size() != op.getPlaces().size())
+    return op.emitOpError() << "expected a place for each scattered loop";
+  if (!op.getPlaces().empty() &&
+      (op.getBuffers().size() != op.getValues().size() ||
+       !op.getStarts().empty() || !op.getRows().empty()))
+    return op.emitOpError() << "a scatter writes whole buffers, without rows";
+  return success();
+}
+
 LogicalResult ComputeOp::verify() {
   if (getValues().empty())
     return emitOpError() << "expected a value";
@@ -186,7 +198,7 @@ LogicalResult ComputeOp::verify() {
       if (!producer || value.getDefiningOp() != producer)
         return emitOpError() << "several values are results of one op";
   }
-  if (failed(verifyPart(*this)))
+  if (failed(verifyPart(*this)) || failed(verifyScatter(*this)))
     return failure();
   if (!getBuffers().empty() && getBuffers().size() != getValues().size())
     return emitOpError() << "expected no buffer or one per value, got "

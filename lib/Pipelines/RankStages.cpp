@@ -29,6 +29,7 @@ std::vector<tp::RankStage> tp::rankStages(const std::string &target,
       {"form-attention", createFormAttention({target, scoreBytes})});
   stages.push_back({"recompute-elements", createRecomputeElements({target})});
   stages.push_back({"assign-storage", createAssignStorage({target})});
+  stages.push_back({"form-scatters", createFormScatters({target})});
   stages.push_back({"form-kernels", createFormKernels({target})});
   stages.push_back({"update-in-place", createUpdateInPlace({target})});
   stages.push_back({"schedule", createScheduleCommands({target})});

@@ -111,7 +111,7 @@ PASS_READERS = {
     "tp-bucket-collectives": "hardware", "tp-simulate": "reference",
     "tp-cuda-compile": "show chip", "tp-cpu-compile": "show target-cpu",
     "tp-form-attention": "target", "tp-recompute": "modules", "tp-recompute-elements": "target",
-    "tp-assign-storage": "target",
+    "tp-assign-storage": "target", "tp-form-scatters": "target",
     "tp-form-kernels": "target", "tp-merge-gemms": "target",
     "tp-store-weights": "target type",
     "tp-plan-memory": "target", "tp-update-in-place": "target", "tp-write-parts": "target",

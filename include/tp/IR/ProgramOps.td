@@ -185,13 +185,27 @@ def TP_ComputeOp : TP_ProgramOp<"compute", [
     ```mlir
     %5 = tp.compute %2 into %y from %position sizes [1] along [0] : tensor<4x8xf32> into memref<4x8xf32>
     ```
+
+    With `scatter` a reduction does not visit all iterations. The loop
+    `scattered[i]` of the linalg op is a parallel one, and of its iterations only
+    the one with the number `places[i]` changes the accumulators, or none where
+    the loop has no such iteration. `places[i]` has a dimension for every loop of
+    the op, of one element where the place does not depend on the loop. The
+    elements start with their inits as ever (`tp-form-scatters`); the compute loop
+    is the only one of its kernel.
+
+    ```mlir
+    %7 = tp.compute %6 into %y scatter [0] at %place : tensor<9x8xf32> into memref<9x8xf32> at tensor<1x1x4xi64>
+    ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$values,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$rows,
                        Variadic<AnyStaticShapeMemRef>:$buffers,
                        Variadic<Index>:$starts,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$sizes,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$along);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$along,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$scattered,
+                       Variadic<RankedTensorOf<[I64]>>:$places);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let builders = [
     OpBuilder<(ins "::mlir::ValueRange":$values,
@@ -204,8 +218,9 @@ def TP_ComputeOp : TP_ProgramOp<"compute", [
   }];
   let assemblyFormat = [{
     $values (`rows` $rows^)? (`into` $buffers^)?
-    (`from` $starts^ `sizes` $sizes `along` $along)? attr-dict `:` type($values)
-    (`into` type($buffers)^)?
+    (`from` $starts^ `sizes` $sizes `along` $along)?
+    (`scatter` $scattered^ `at` $places)? attr-dict `:` type($values)
+    (`into` type($buffers)^)? (`at` type($places)^)?
   }];
   let hasVerifier = 1;
 }

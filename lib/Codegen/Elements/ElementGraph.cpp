@@ -192,16 +192,13 @@ ElementGraph::inBody(linalg::LinalgOp op, Value value, const Indices &loops,
 }
 
 const Element *ElementGraph::yielded(linalg::LinalgOp op, unsigned result,
-                                     const Indices &loops) {
-  // What a body checks is no part of what it yields.
-  if (llvm::any_of(*op.getBlock(), [](Operation &inner) {
+                                     const Indices &loops, bool mayCheck) {
+  if (!mayCheck && llvm::any_of(*op.getBlock(), [](Operation &inner) {
         return inner.getNumResults() == 0 &&
                !inner.hasTrait<OpTrait::IsTerminator>();
       }))
     return nullptr;
-  llvm::DenseMap<Value, const Element *> inner;
-  return inBody(op, op.getBlock()->getTerminator()->getOperand(result), loops,
-                inner);
+  return inBody(op, op.getBlock()->getTerminator()->getOperand(result), loops);
 }
 
 const Element *ElementGraph::find(Value tensor, const Indices &index) {

@@ -77,9 +77,17 @@ public:
 
   /// The element of `tensor` at `index`.
   const Element *element(mlir::Value tensor, const Indices &index);
-  /// What an iteration of `op` yields for `result`.
+  /// What an iteration of `op` yields for `result`; null where the body has an
+  /// op that is no scalar operation. What a body checks is no part of what it
+  /// yields: with `mayCheck` false it is null there too.
   const Element *yielded(mlir::linalg::LinalgOp op, unsigned result,
-                         const Indices &loops);
+                         const Indices &loops, bool mayCheck = false);
+  /// What the value `value` of the body of `op` is in an iteration.
+  const Element *inBody(mlir::linalg::LinalgOp op, mlir::Value value,
+                        const Indices &loops) {
+    llvm::DenseMap<mlir::Value, const Element *> inner;
+    return inBody(op, value, loops, inner);
+  }
   const Element *scalar(mlir::Value value);
 
   /// The tensors that hold the element, from where it is computed outwards.

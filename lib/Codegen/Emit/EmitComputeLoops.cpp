@@ -41,6 +41,32 @@ SmallVector<Value> tp::target::emitComputeLoops(
   return next;
 }
 
+bool tp::target::startsInPlace(
+    const ElementEmitter &emitter, const ComputeLoop &computeLoop,
+    llvm::function_ref<Indices(const ComputeLoop &, ArrayRef<AffineExpr>)>
+        over) {
+  linalg::LinalgOp op = computeLoop.reduction;
+  for (auto [number, target, index] :
+       llvm::zip_equal(computeLoop.resultNumbers, computeLoop.targets,
+                       computeLoop.targetIndex)) {
+    Value value = op.getDpsInitOperand(number)->get();
+    Indices written = over(computeLoop, index), read = written;
+    while (std::optional<View> view = viewOf(value)) {
+      if (!view->symbols.values.empty())
+        return false;
+      read = applyMap(view->map, read, {}, emitter.space);
+      value = view->source;
+    }
+    auto from = emitter.places.find(value), to = emitter.places.find(target);
+    if (from == emitter.places.end() || to == emitter.places.end() ||
+        from->second.pointer != to->second.pointer ||
+        applyMap(from->second.address, read, {}, emitter.space) !=
+            applyMap(to->second.address, written, {}, emitter.space))
+      return false;
+  }
+  return true;
+}
+
 AffineMap tp::target::rowAddress(const ComputeLoop &computeLoop,
                                  unsigned target, int64_t &elements) {
   MLIRContext *context = computeLoop.op->getContext();

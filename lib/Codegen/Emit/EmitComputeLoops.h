@@ -24,6 +24,14 @@ emitComputeLoops(ElementEmitter &emitter, const FusedKernel &fusedKernel,
                                             llvm::ArrayRef<mlir::AffineExpr>)>
                      over);
 
+/// Whether all accumulators of a reduction start as what their memory holds
+/// already: those of a state that the result updates. `over` is as above.
+bool startsInPlace(const ElementEmitter &emitter,
+                   const ComputeLoop &computeLoop,
+                   llvm::function_ref<Indices(
+                       const ComputeLoop &, llvm::ArrayRef<mlir::AffineExpr>)>
+                       over);
+
 /// The address of an element of one row of `computeLoop`'s target number
 /// `target`: dims along row loops take no room. `elements`: how many a row has.
 mlir::AffineMap rowAddress(const ComputeLoop &computeLoop, unsigned target,

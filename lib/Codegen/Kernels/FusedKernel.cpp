@@ -226,6 +226,8 @@ ReadSet tp::target::collectReads(const StoredValues &plan,
     for (auto [number, index] :
          llvm::zip_equal(computeLoop.resultNumbers, computeLoop.targetIndex))
       collector.init(op.getDpsInitOperand(number)->get(), index);
+    for (const ComputeLoop::ScatteredLoop &scattered : computeLoop.scattered)
+      collector.element(scattered.place, scattered.index);
   } else {
     collector.element(computeLoop.source, computeLoop.base,
                       /*top=*/computeLoop.source ==

@@ -70,6 +70,15 @@ struct ComputeLoop {
   };
   llvm::SmallVector<Part, 2> parts;
 
+  /// Of a scatter, a parallel loop, of which one iteration changes the
+  /// accumulators: number `place` at `index`, over the other loops.
+  struct ScatteredLoop {
+    unsigned loop;
+    mlir::Value place;
+    Indices index;
+  };
+  llvm::SmallVector<ScatteredLoop, 1> scattered;
+
   /// Set when kernels are formed: the dim of every outer loop of the kernel,
   /// and the loop nest inside the rows that the compute loop belongs to.
   llvm::SmallVector<unsigned> slots;

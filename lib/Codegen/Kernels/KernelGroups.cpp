@@ -113,7 +113,8 @@ FailureOr<ComputeLoop *> KernelGrouper::loopOf(tp::KernelOp kernel) {
   const KernelPlan *plan = kernels.of(kernel);
   if (!plan)
     return failure();
-  if (plan->computeLoops.size() != 1 || !plan->computeLoops[0]->parts.empty())
+  if (plan->computeLoops.size() != 1 || !plan->computeLoops[0]->parts.empty() ||
+      !plan->computeLoops[0]->scattered.empty())
     return nullptr;
   auto loop = std::make_unique<ComputeLoop>(*plan->computeLoops.front());
   auto replace = [&](Value &value) {

@@ -150,9 +150,11 @@ FusedKernelBuilder::writeOf(const LoopNest &loopNest, Value value) const {
 
 void FusedKernelBuilder::orderRows() {
   ComputeLoop &first = *fusedKernel->computeLoops.front();
-  // Alone, an elementwise compute loop has no rows: it orders its loops freely.
+  // Alone, an elementwise compute loop or a scatter has no rows: it orders its
+  // loops freely.
   if (fusedKernel->computeLoops.size() == 1 &&
-      (!first.isReduction() || isColumnwise(plan, first)))
+      (!first.isReduction() || !first.scattered.empty() ||
+       isColumnwise(plan, first)))
     first.slots.clear();
   SmallVector<int64_t> strides = targetStrides(plan, first);
   SmallVector<unsigned> order =
@@ -238,7 +240,8 @@ void FusedKernelBuilder::place(ComputeLoop &computeLoop) {
   LoopNest loopNest;
   loopNest.computeLoops = {&computeLoop};
   loopNest.numParallel = numParallel;
-  loopNest.columnwise = numParallel > 0 && isColumnwise(plan, computeLoop);
+  loopNest.columnwise = numParallel > 0 && computeLoop.scattered.empty() &&
+                        isColumnwise(plan, computeLoop);
   computeLoop.loopOfDim.assign(computeLoop.extents.size(), -1);
   for (auto [loop, dim] : llvm::enumerate(inner)) {
     computeLoop.loopOfDim[dim] = loop;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChangedPart.h"
+#include "Elements/LoopSum.h"
 #include "Elements/ViewAnalysis.h"
 #include "Program/MemoryOrder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,13 +19,6 @@ using namespace mlir;
 using namespace tp::target;
 
 namespace {
-/// An integer of a body: an index of the value, if any, plus a scalar of the
-/// kernel, if any, in the integer's type.
-struct Sum {
-  std::optional<unsigned> dim;
-  Value scalar;
-};
-
 /// Where an op of the kernel is evaluated: the index of an element of the value
 /// that is written, over its dimensions, tells the op's loops.
 struct Body {
@@ -48,9 +42,8 @@ private:
   bool add(std::optional<unsigned> dim, Value start, int64_t size);
   bool restrict(Value condition, const Body &body);
   bool restrictElement(Value tensor, Indices index);
-  std::optional<Sum> sumOf(Value value, const Body &body);
-  std::optional<Sum> sumOfElement(Value tensor, Indices index);
-  std::optional<Sum> sumOfOp(Operation *op, ArrayRef<Sum> operands);
+  std::optional<LoopSum> sumOf(Value value, const Body &body);
+  std::optional<LoopSum> sumOfElement(Value tensor, Indices index);
   std::optional<Body> bodyOf(Value tensor, ArrayRef<AffineExpr> index);
   Indices operandIndex(OpOperand *operand, const Body &body) {
     linalg::LinalgOp op = body.op;
@@ -115,58 +108,7 @@ std::optional<Body> PartFinder::bodyOf(Value tensor,
 // Integers
 //===----------------------------------------------------------------------===//
 
-static unsigned widthOf(Value integer) {
-  Type type = integer.getType();
-  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-}
-
-/// How many indices from 0 on an integer of `width` bits can be.
-static int64_t mostIndices(unsigned width) {
-  return width >= 64 ? std::numeric_limits<int64_t>::max()
-                     : int64_t(1) << (width - 1);
-}
-
-/// What an op makes of integers.
-std::optional<Sum> PartFinder::sumOfOp(Operation *op, ArrayRef<Sum> operands) {
-  auto make = [&](ArrayRef<Value> scalars) -> Value {
-    IRMapping mapping;
-    mapping.map(op->getOperands(), scalars);
-    return builder.clone(*op, mapping)->getResult(0);
-  };
-  SmallVector<Value> scalars;
-  unsigned numDims = 0;
-  for (const Sum &operand : operands) {
-    scalars.push_back(operand.scalar);
-    numDims += operand.dim.has_value();
-  }
-  if (numDims == 0)
-    return Sum{std::nullopt, make(scalars)};
-  // Sums wrap around, and so does what they are compared with for equality. An
-  // index must not, and a wider type would show that a sum has.
-  if (isa<arith::IndexCastOp>(op)) {
-    unsigned from = widthOf(op->getOperand(0)), to = widthOf(op->getResult(0));
-    if (target.getDimSize(*operands[0].dim) > mostIndices(to) ||
-        (operands[0].scalar && to > from))
-      return std::nullopt;
-    return Sum{operands[0].dim, operands[0].scalar ? make(scalars) : Value()};
-  }
-  bool isSum = isa<arith::AddIOp>(op);
-  if (numDims > 1 || (!isSum && !isa<arith::SubIOp>(op)) ||
-      (!isSum && operands[1].dim))
-    return std::nullopt;
-  const Sum &withDim = operands[operands[0].dim ? 0 : 1];
-  const Sum &other = operands[operands[0].dim ? 1 : 0];
-  if (withDim.scalar)
-    return Sum{withDim.dim, make(scalars)};
-  if (isSum)
-    return Sum{withDim.dim, other.scalar};
-  Value zero = arith::ConstantOp::create(
-      builder, loc, builder.getZeroAttr(other.scalar.getType()));
-  return Sum{withDim.dim,
-             arith::SubIOp::create(builder, loc, zero, other.scalar)};
-}
-
-std::optional<Sum> PartFinder::sumOfElement(Value tensor, Indices index) {
+std::optional<LoopSum> PartFinder::sumOfElement(Value tensor, Indices index) {
   if (std::optional<View> view = viewOf(tensor)) {
     if (!view->symbols.values.empty())
       return std::nullopt;
@@ -183,10 +125,10 @@ std::optional<Sum> PartFinder::sumOfElement(Value tensor, Indices index) {
     at.push_back(
         arith::ConstantIndexOp::create(builder, loc, constant.getValue()));
   }
-  return Sum{std::nullopt, tensor::ExtractOp::create(builder, loc, tensor, at)};
+  return LoopSum{std::nullopt, tensor::ExtractOp::create(builder, loc, tensor, at)};
 }
 
-std::optional<Sum> PartFinder::sumOf(Value value, const Body &body) {
+std::optional<LoopSum> PartFinder::sumOf(Value value, const Body &body) {
   if (!value.getType().isIntOrIndex())
     return std::nullopt;
   linalg::LinalgOp linalgOp = body.op;
@@ -196,33 +138,35 @@ std::optional<Sum> PartFinder::sumOf(Value value, const Body &body) {
     if (!operand)
       return std::nullopt;
     if (!isa<RankedTensorType>(operand->get().getType()))
-      return Sum{std::nullopt, operand->get()};
+      return LoopSum{std::nullopt, operand->get()};
     return sumOfElement(operand->get(), operandIndex(operand, body));
   }
   Operation *op = value.getDefiningOp();
   if (!op || op->getBlock() != linalgOp.getBlock())
-    return Sum{std::nullopt, value};
+    return LoopSum{std::nullopt, value};
   if (auto index = dyn_cast<linalg::IndexOp>(op)) {
     AffineExpr expr = body.loops[index.getDim()];
     if (auto dim = dyn_cast<AffineDimExpr>(expr))
-      return Sum{dim.getPosition(), Value()};
+      return LoopSum{dim.getPosition(), Value()};
     auto constant = dyn_cast<AffineConstantExpr>(expr);
     if (!constant)
       return std::nullopt;
-    return Sum{std::nullopt, arith::ConstantIndexOp::create(
+    return LoopSum{std::nullopt, arith::ConstantIndexOp::create(
                                  builder, loc, constant.getValue())};
   }
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
       !isa_and_present<arith::ArithDialect>(op->getDialect()))
     return std::nullopt;
-  SmallVector<Sum> operands;
+  SmallVector<LoopSum> operands;
   for (Value operand : op->getOperands()) {
-    std::optional<Sum> sum = sumOf(operand, body);
+    std::optional<LoopSum> sum = sumOf(operand, body);
     if (!sum)
       return std::nullopt;
     operands.push_back(*sum);
   }
-  return sumOfOp(op, operands);
+  return sumOfOp(builder, loc, op, operands, [&](unsigned dim) {
+    return target.getDimSize(dim);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,22 +192,19 @@ bool PartFinder::restrict(Value condition, const Body &body) {
   auto compare = dyn_cast<arith::CmpIOp>(op);
   if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq)
     return false;
-  std::optional<Sum> a = sumOf(compare.getLhs(), body),
+  std::optional<LoopSum> a = sumOf(compare.getLhs(), body),
                      b = sumOf(compare.getRhs(), body);
-  if (!a || !b || a->dim.has_value() == b->dim.has_value())
+  if (!a || !b || a->loop.has_value() == b->loop.has_value())
     return false;
-  if (b->dim)
+  if (b->loop)
     std::swap(a, b);
-  // dim + a == b
-  Value start = b->scalar;
-  if (a->scalar)
-    start = arith::SubIOp::create(builder, loc, start, a->scalar);
+  Value start = indexWhereEqual(builder, loc, *a, b->scalar);
   if (start.getType().isInteger(1))
     return false;
   if (!start.getType().isIndex())
     start =
         arith::IndexCastOp::create(builder, loc, builder.getIndexType(), start);
-  return add(a->dim, start, 1);
+  return add(a->loop, start, 1);
 }
 
 bool PartFinder::restrictElement(Value tensor, Indices index) {

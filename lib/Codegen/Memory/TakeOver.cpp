@@ -74,7 +74,7 @@ static bool mayOverwrite(const KernelPlan &kernel, BlockArgument written,
   const ComputeLoop &writer = **writerAt;
   auto write = accessOf(kernel, writer, writer.targets[target],
                         writer.targetIndex[target]);
-  if (!write || writer.isReduction())
+  if (!write || (writer.isReduction() && writer.scattered.empty()))
     return false;
   auto sorted = [](Access access) {
     // Loops that do not move the address repeat it.
@@ -88,6 +88,9 @@ static bool mayOverwrite(const KernelPlan &kernel, BlockArgument written,
       if (!isOf(read.root, dying))
         continue;
       if (read.dataDependent || reader.loopNest > writer.loopNest)
+        return false;
+      // A scatter stores all that accumulators start from before it adds.
+      if (writer.isReduction() && !read.isInit)
         return false;
       auto access = accessOf(kernel, reader, read.root, read.index);
       if (!access || access->constant != write->constant ||

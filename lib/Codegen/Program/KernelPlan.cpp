@@ -26,6 +26,7 @@ private:
   void store(Value value, Value buffer);
   LogicalResult readCompute(tp::ComputeOp op);
   LogicalResult setRows(tp::ComputeOp op, ComputeLoop &computeLoop);
+  LogicalResult setScattered(tp::ComputeOp op, ComputeLoop &computeLoop);
   LogicalResult checkReads(const ComputeLoop &computeLoop);
   LogicalResult checkHeld(tp::ComputeOp op) const;
 
@@ -75,6 +76,55 @@ LogicalResult KernelReader::setRows(tp::ComputeOp op,
   return success();
 }
 
+/// Takes over which loops are scattered. Where addresses cut one of them, all
+/// iterations are visited, which computes the same.
+LogicalResult KernelReader::setScattered(tp::ComputeOp op,
+                                         ComputeLoop &computeLoop) {
+  ArrayRef<int64_t> scattered = op.getScattered();
+  if (scattered.empty())
+    return success();
+  if (!computeLoop.isReduction())
+    return op.emitOpError("does not reduce, expected a scatter of a reduction");
+  linalg::LinalgOp reduction = computeLoop.reduction;
+  SmallVector<int64_t> extents = reduction.getStaticLoopRanges();
+  SmallVector<utils::IteratorType> kinds = reduction.getIteratorTypesArray();
+  bool areWhole = true;
+  for (auto [i, loop] : llvm::enumerate(scattered)) {
+    if (loop < 0 || loop >= int64_t(extents.size()) ||
+        kinds[loop] != utils::IteratorType::parallel ||
+        llvm::is_contained(scattered.take_front(i), loop))
+      return op.emitOpError() << "expected each scattered loop to be another "
+                                 "parallel loop out of "
+                              << extents.size() << ", got " << loop;
+    areWhole &= isa<AffineDimExpr>(computeLoop.base[loop]);
+  }
+  for (auto [loop, place] : llvm::zip_equal(scattered, op.getPlaces())) {
+    ArrayRef<int64_t> shape = shapeOf(place);
+    Indices index;
+    bool isRight = shape.size() == extents.size();
+    for (auto [i, size] : llvm::enumerate(shape)) {
+      isRight = isRight && (size == 1 || (size == extents[i] &&
+                                          !llvm::is_contained(scattered, i)));
+      index.push_back(size == 1 || !isRight
+                          ? getAffineConstantExpr(0, op.getContext())
+                          : computeLoop.base[i]);
+    }
+    if (!isRight)
+      return op.emitOpError()
+             << "expected a place with a dimension for each of "
+             << extents.size()
+             << " loops, of their size or of 1, which it is for scattered "
+                "loops, got "
+             << place.getType();
+    if (areWhole)
+      computeLoop.scattered.push_back(
+          {cast<AffineDimExpr>(computeLoop.base[loop]).getPosition(), place,
+           index});
+  }
+  computeLoop.reads = collectReads(plan->values, computeLoop);
+  return success();
+}
+
 LogicalResult KernelReader::readCompute(tp::ComputeOp op) {
   for (auto [i, result] : llvm::enumerate(op.getResults()))
     store(result, op.getBuffers().empty() ? Value() : op.getBuffers()[i]);
@@ -98,7 +148,8 @@ LogicalResult KernelReader::readCompute(tp::ComputeOp op) {
     computeLoop = makeElementwise(plan->values, op.getValues().front(),
                                   op.getResults().front());
   }
-  if (failed(setRows(op, computeLoop)))
+  if (failed(setRows(op, computeLoop)) ||
+      failed(setScattered(op, computeLoop)))
     return failure();
   if (!op.getStarts().empty() && reduces)
     return op.emitOpError() << "reduces, expected a part of a value that does "

@@ -229,6 +229,9 @@ LogicalResult ProgramVerifier::verifyTarget(Operation *op) {
 LogicalResult ProgramVerifier::verifyParts(tp::KernelOp kernel) {
   auto loops = kernel.getBody().front().getOps<tp::ComputeOp>();
   for (tp::ComputeOp compute : loops) {
+    if (!compute.getPlaces().empty() && !llvm::hasSingleElement(loops))
+      return compute.emitOpError("is a scatter, expected no other compute loop "
+                                 "in its kernel");
     if (compute.getStarts().empty())
       continue;
     if (!traits.computesParts)

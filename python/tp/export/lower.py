@@ -17,7 +17,7 @@ from torch_mlir.passmanager import PassManager
 
 from ..errors import ExportError
 from ..model import Port, keys_of
-from .decompositions import assertions, philox, sums
+from .decompositions import assertions, philox, written_rows
 from .decompositions.custom_ops import lower_custom_ops
 from .decompositions.own_ops import lower_own_ops
 from .marks import ModuleRow
@@ -74,7 +74,7 @@ def lower(graph: torch.fx.Graph, arguments: Sequence[Port], results: Sequence[Po
     except Exception as error:
         raise _import_error(graph, path_of, error) from error
     module = importer.module
-    lower_own_ops(module, {**sums.LOWERINGS, **assertions.LOWERINGS, **philox.LOWERINGS})
+    lower_own_ops(module, {**written_rows.LOWERINGS, **assertions.LOWERINGS, **philox.LOWERINGS})
     has_custom_ops = lower_custom_ops(module)
     for pipeline in (_TO_BACKEND, _TO_LINALG):
         _run(module, pipeline, without=_VERIFY if has_custom_ops else "")

@@ -309,6 +309,8 @@ void KernelBody::emit(Value shared) {
     splitRows(shared);
   else if (mapping.kind == Mapping::Columns)
     columns(shared);
+  else if (mapping.kind == Mapping::Scatter)
+    scatter();
   else
     rows(shared);
   sharedBytes = sharedUsed;

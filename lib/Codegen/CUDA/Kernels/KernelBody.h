@@ -121,6 +121,16 @@ private:
   void parallelLoopNest(const target::LoopNest &loopNest,
                         const SegmentedNest &nest);
   void columns(mlir::Value shared);
+  void scatter();
+  void storeStarts(const Point &point, mlir::Value begin, mlir::Value end);
+  void addUpdates(const Point &point, mlir::Value begin, mlir::Value end);
+  void addTo(const Point &point, llvm::ArrayRef<mlir::Value> places,
+             mlir::Value begin, mlir::Value end);
+  llvm::SmallVector<mlir::Value> placesOf(const Point &point,
+                                          mlir::Value update);
+  void enterElement(const Point &point, int64_t lane);
+  void counted(mlir::Value from, mlir::Value to,
+               llvm::function_ref<void(mlir::Value)> inside);
   void combineWarps(llvm::ArrayRef<Combiner> combiners,
                     llvm::MutableArrayRef<mlir::Value> values, mlir::Value lane,
                     mlir::Value shared);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Combiner.h"
+#include "Elements/NeutralElement.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -33,11 +34,7 @@ tp::cuda::combinersOf(const ComputeLoop &computeLoop) {
       if (last && !last->getResult(0).hasOneUse())
         return std::nullopt;
     }
-    if (!isa_and_present<arith::AddFOp, arith::MulFOp, arith::MaximumFOp,
-                         arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
-                         arith::AddIOp, arith::MulIOp, arith::MaxSIOp,
-                         arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp,
-                         arith::AndIOp, arith::OrIOp, arith::XOrIOp>(last) ||
+    if (!last || !target::neutralElement(last) ||
         llvm::count(last->getOperands(), accumulator) != 1 ||
         unsigned(llvm::range_size(accumulator.getUses())) != uses ||
         !last->getResult(0).hasOneUse())
@@ -47,43 +44,10 @@ tp::cuda::combinersOf(const ComputeLoop &computeLoop) {
   return combiners;
 }
 
-static APFloat neutralFloat(Operation *op, const llvm::fltSemantics &format) {
-  if (isa<arith::MulFOp>(op))
-    return APFloat::getOne(format);
-  if (isa<arith::MaximumFOp>(op))
-    return APFloat::getInf(format, /*Negative=*/true);
-  if (isa<arith::MinimumFOp>(op))
-    return APFloat::getInf(format);
-  // Of a number and NaN they take the number.
-  if (isa<arith::MaxNumFOp, arith::MinNumFOp>(op))
-    return APFloat::getNaN(format);
-  return APFloat::getZero(format, /*Negative=*/true);
-}
-
-static APInt neutralInteger(Operation *op, unsigned width) {
-  if (isa<arith::MulIOp>(op))
-    return APInt(width, 1);
-  if (isa<arith::MaxSIOp>(op))
-    return APInt::getSignedMinValue(width);
-  if (isa<arith::MinSIOp>(op))
-    return APInt::getSignedMaxValue(width);
-  if (isa<arith::MinUIOp, arith::AndIOp>(op))
-    return APInt::getAllOnes(width);
-  return APInt::getZero(width);
-}
-
 Value tp::cuda::neutralElement(OpBuilder &builder, Location loc,
                                const Combiner &combiner) {
-  Type type = combiner.op->getResult(0).getType();
-  if (auto real = dyn_cast<FloatType>(type))
-    return arith::ConstantOp::create(
-        builder, loc,
-        builder.getFloatAttr(
-            type, neutralFloat(combiner.op, real.getFloatSemantics())));
-  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  return arith::ConstantOp::create(
-      builder, loc,
-      builder.getIntegerAttr(type, neutralInteger(combiner.op, width)));
+  return arith::ConstantOp::create(builder, loc,
+                                   target::neutralElement(combiner.op));
 }
 
 Value tp::cuda::combine(OpBuilder &builder, Location loc,

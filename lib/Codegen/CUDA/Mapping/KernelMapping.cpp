@@ -42,6 +42,14 @@ static void addNest(const FusedKernel &fusedKernel, int64_t vector,
         cut(all, splitsOf(fusedKernel, loopNest, /*rows=*/true), vector));
     return;
   }
+  if (mapping.kind == Mapping::Scatter) {
+    SmallVector<int64_t> free;
+    for (unsigned level : scatterLevels(loopNest).free)
+      free.push_back(extents[level]);
+    mapping.nests.push_back(
+        cut(free, std::vector<SmallVector<int64_t>>(free.size()), vector));
+    return;
+  }
   auto splits = splitsOf(fusedKernel, loopNest, /*rows=*/false);
   if (loopNest.numParallel) {
     splits.resize(loopNest.numParallel);
@@ -171,6 +179,53 @@ static KernelMapping mapColumns(const StoredValues &plan,
   return mapping;
 }
 
+ScatterLevels tp::cuda::scatterLevels(const LoopNest &loopNest) {
+  const ComputeLoop &computeLoop = *loopNest.computeLoops.front();
+  ScatterLevels levels;
+  for (const ComputeLoop::ScatteredLoop &scattered : computeLoop.scattered)
+    levels.scattered.push_back(computeLoop.loopOfDim[scattered.loop]);
+  for (unsigned level = 0; level < loopNest.extents.size(); ++level)
+    if (level >= loopNest.numParallel)
+      levels.updates.push_back(level);
+    else if (!llvm::is_contained(levels.scattered, level))
+      levels.free.push_back(level);
+  return levels;
+}
+
+static KernelMapping mapScatter(const StoredValues &plan,
+                                const FusedKernel &fusedKernel) {
+  KernelMapping mapping;
+  mapping.kind = Mapping::Scatter;
+  const LoopNest &loopNest = fusedKernel.loopNests.front();
+  const ComputeLoop &computeLoop = *loopNest.computeLoops.front();
+  ScatterLevels levels = scatterLevels(loopNest);
+  int64_t vector = 1;
+  if (!levels.free.empty()) {
+    // Neighbours in a packet have one place.
+    unsigned last = levels.free.back();
+    int dim = dimOfLoop(computeLoop, last);
+    bool isOne = llvm::none_of(
+        computeLoop.scattered, [&](const ComputeLoop::ScatteredLoop &loop) {
+          return llvm::any_of(loop.index, [&](AffineExpr expr) {
+            return expr.isFunctionOfDim(dim);
+          });
+        });
+    if (isOne)
+      vector = std::clamp<int64_t>(vectorAlong(plan, loopNest, last), 1, 8);
+    while (vector > 1 && loopNest.extents[last] % vector)
+      vector /= 2;
+  }
+  addNest(fusedKernel, vector, mapping);
+  constexpr int64_t wantedThreads = blocksOfDevice * 256;
+  int64_t packets = mapping.nests.front().packets();
+  mapping.splitFactor = std::clamp<int64_t>(
+      wantedThreads / std::max<int64_t>(packets, 1), 1,
+      loopNest.extents[levels.scattered.front()]);
+  if (packets * mapping.splitFactor <= 128)
+    mapping.block = 128;
+  return mapping;
+}
+
 /// How many blocks share a row: more than one where few long rows are reduced
 /// once, and what comes after has no loops.
 static int64_t splitFactorOfRows(const StoredValues &plan,
@@ -206,6 +261,8 @@ KernelMapping tp::cuda::mapKernel(const StoredValues &plan,
       });
   if (!reduces && fusedKernel.loopNests.size() == 1)
     return mapPointwise(plan, fusedKernel);
+  if (!fusedKernel.computeLoops.front()->scattered.empty())
+    return mapScatter(plan, fusedKernel);
   if (fusedKernel.loopNests.size() == 1 && fusedKernel.rowExtents.empty() &&
       fusedKernel.loopNests.front().numParallel > 0)
     return mapColumns(plan, fusedKernel);

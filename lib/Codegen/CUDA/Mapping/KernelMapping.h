@@ -34,6 +34,10 @@ enum class Mapping {
   /// A reduction over the rows of a matrix: columns over the threads of a warp,
   /// rows over warps.
   Columns,
+  /// A scatter: a thread per packet of the loops that are not scattered and per
+  /// share of the first one that is. It asks every update whether it is for its
+  /// share, so that no two threads write one element.
+  Scatter,
 };
 
 struct KernelMapping {
@@ -45,7 +49,7 @@ struct KernelMapping {
   /// else those of one step of a loop.
   int64_t perThread = 1;
   /// Rows and columns: the number of blocks that share one row, or one warp's
-  /// columns.
+  /// columns. Scatters: the number of shares of the first scattered loop.
   int64_t splitFactor = 1;
   /// Tiles: the loop that is read along, and how many elements a tile has along
   /// that and along the last loop.
@@ -54,7 +58,8 @@ struct KernelMapping {
   /// The elements of a packet at most, of each of the nests.
   llvm::SmallVector<int64_t> vectors;
   /// Pointwise and tiles: the one nest. Rows: one per loop nest, of its loops
-  /// inside the rows. Columns: the parallel loops.
+  /// inside the rows. Columns: the parallel loops. Scatters: those of them that
+  /// are not scattered.
   std::vector<SegmentedNest> nests;
   /// Rows: the loops of a loop nest are unrolled, and what they compute stays
   /// in registers.
@@ -63,6 +68,14 @@ struct KernelMapping {
 
 /// Elements per thread up to which a row stays in registers.
 inline constexpr int64_t mostHeldElements = 32;
+
+/// The loops of a scatter's loop nest, which has one compute loop, by number.
+struct ScatterLevels {
+  /// In the order of `ComputeLoop::scattered`; the other parallel loops; the
+  /// loops over the updates.
+  llvm::SmallVector<unsigned> scattered, free, updates;
+};
+ScatterLevels scatterLevels(const target::LoopNest &loopNest);
 
 /// The mapping that tp makes.
 KernelMapping mapKernel(const target::StoredValues &plan,

@@ -29,6 +29,10 @@ static constexpr llvm::StringLiteral kindField = "kind", blockField = "block",
                                      vectorsField = "vectors",
                                      heldField = "held";
 
+static constexpr Mapping allKinds[] = {Mapping::Pointwise, Mapping::Tiles,
+                                       Mapping::Rows, Mapping::Columns,
+                                       Mapping::Scatter};
+
 static StringRef spelling(Mapping kind) {
   switch (kind) {
   case Mapping::Pointwise:
@@ -39,6 +43,8 @@ static StringRef spelling(Mapping kind) {
     return "rows";
   case Mapping::Columns:
     return "columns";
+  case Mapping::Scatter:
+    return "scatter";
   }
   llvm_unreachable("unknown mapping");
 }
@@ -59,6 +65,8 @@ numbersOf(KernelMapping &mapping) {
             {groupField, &mapping.groupSize},
             {packetsField, &mapping.perThread},
             {splitField, &mapping.splitFactor}};
+  case Mapping::Scatter:
+    return {{blockField, &mapping.block}, {splitField, &mapping.splitFactor}};
   }
   llvm_unreachable("unknown mapping");
 }
@@ -115,8 +123,7 @@ private:
 
 LogicalResult MappingReader::readKind(DictionaryAttr fields) {
   auto text = fields.getAs<StringAttr>(kindField);
-  for (Mapping kind :
-       {Mapping::Pointwise, Mapping::Tiles, Mapping::Rows, Mapping::Columns}) {
+  for (Mapping kind : allKinds) {
     if (!text || text.getValue() != spelling(kind))
       continue;
     mapping.kind = kind;
@@ -271,8 +278,7 @@ FailureOr<KernelMapping> tp::cuda::checkedMapping(tp::KernelOp kernel,
 KernelMapping tp::cuda::mappingOf(tp::LaunchOp launch, const KernelPlan &plan) {
   auto fields = cast<DictionaryAttr>(threadMapping(launch));
   KernelMapping mapping;
-  for (Mapping kind :
-       {Mapping::Pointwise, Mapping::Tiles, Mapping::Rows, Mapping::Columns})
+  for (Mapping kind : allKinds)
     if (fields.getAs<StringAttr>(kindField).getValue() == spelling(kind))
       mapping.kind = kind;
   for (auto [name, number] : numbersOf(mapping))

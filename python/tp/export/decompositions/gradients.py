@@ -6,37 +6,33 @@ from typing import Any
 import torch
 
 from ...errors import ExportError
-from .scatters import last_write
+from .written_rows import write_at
 
 aten = torch.ops.aten
 
 
 def embedding_dense_backward(grad: torch.Tensor, indices: torch.Tensor, rows: int,
                              padding_idx: int, scale_grad_by_freq: bool) -> torch.Tensor:
-    """The gradient of an embedding's table, [rows, width].
+    """The gradient of an embedding's table, [rows, width]: the sum, for each row, of the gradients
+    [tokens, width] of the tokens that name it.
 
-    Where there are more indices than rows, each row is the product of what indices name it with
-    all gradients. Else the gradients of equal indices are added up once, [indices, width], and
-    every row looks up the sum of the last index that names it. So no tensor of rows by indices by
-    width exists, and a product has the square of the indices, or of the rows, at the most.
+    What one token adds stays in its row, an infinity and a NaN too.
     """
     width = grad.shape[-1]
     index = indices.reshape(-1)
     # Half precision adds up in f32, as torch does.
     wide = torch.float32 if grad.dtype in (torch.float16, torch.bfloat16) else grad.dtype
-    grads = grad.reshape(-1, width).to(wide)
-    places = torch.arange(rows, device=grad.device)
-    names = places if rows < index.numel() else index
-    equal = (index.unsqueeze(0) == names.unsqueeze(1)).to(wide)
-    sums = equal @ grads
+    sums = write_at(torch.zeros([rows, width], dtype=wide, device=grad.device), [0], [index],
+                    grad.reshape(-1, width).to(wide), "sum")
     if scale_grad_by_freq:
-        sums = sums / equal.sum(1, keepdim=True).clamp(min=1)
-    wanted = places != padding_idx
-    if names is index:
-        last = last_write(index, rows)
-        sums = torch.index_select(sums, 0, last.clamp(min=0))
-        wanted = wanted & (last >= 0)
-    return torch.where(wanted.unsqueeze(-1), sums, 0).to(grad.dtype)
+        ones = torch.ones_like(index)
+        counts = write_at(torch.zeros([rows], dtype=ones.dtype, device=grad.device), [0], [index],
+                          ones, "sum")
+        sums = sums / counts.clamp(min=1).unsqueeze(1)
+    if padding_idx >= 0:
+        wanted = torch.arange(rows, device=grad.device) != padding_idx
+        sums = torch.where(wanted.unsqueeze(-1), sums, 0)
+    return sums.to(grad.dtype)
 
 
 def weight_norm_interface_backward(

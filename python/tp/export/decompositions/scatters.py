@@ -1,10 +1,11 @@
-"""Writes at computed places, as selections: every element of the result asks what is written to it.
+"""Writes at computed places, by the ops of written_rows.
 
-An element that is written once takes its value by a lookup; sums over several writes are
-reductions. So all other dimensions stay free to be sharded.
+A write of one slice is a selection between the slice and what was there, so that all other
+elements are known to stay.
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,27 +13,9 @@ import torch
 
 from ...errors import ExportError
 from .assertions import checked
-from .sums import sum_where
+from .written_rows import write_along, write_at
 
 aten = torch.ops.aten
-
-# Comparisons of places and writes, beyond which a program would be too slow.
-_MOST_COMPARISONS = 1 << 28
-
-
-def _check(places: int, writes: int, op: str) -> None:
-    if places * writes > _MOST_COMPARISONS:
-        raise ExportError(f"{op} of {writes} writes into {places} places compares them all, at "
-                          f"most {_MOST_COMPARISONS} comparisons are supported: write into slices "
-                          "instead", op=op)
-
-
-def last_write(index: torch.Tensor, size: int) -> torch.Tensor:
-    """For each place of `size` the number of the last write to it, -1 where there is none. `index`
-    has the places of the writes in its last dimension."""
-    place = torch.arange(size, device=index.device).unsqueeze(-1)
-    number = torch.arange(index.shape[-1], device=index.device)
-    return torch.where(index.unsqueeze(-2) == place, number, -1).amax(-1)
 
 
 def _wrapped(index: torch.Tensor, size: int, op: str) -> torch.Tensor:
@@ -55,16 +38,16 @@ def index_copy(x: torch.Tensor, dim: int, index: torch.Tensor,
 
 def _copied(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
     """The same at places that are checked, of which there is one at least."""
-    size, writes = x.shape[dim], index.numel()
-    _check(size, writes, "aten.index_copy")
-    shape = [size if d == dim else 1 for d in range(x.dim())]
     index = index.reshape(-1)
-    if writes == 1:
-        hit = torch.arange(size, device=x.device) == index
-        return torch.where(hit.view(shape), source, x)
-    last = last_write(index, size)
-    rows = torch.index_select(source, dim, last.clamp(min=0))
-    return torch.where((last >= 0).view(shape), rows, x)
+    if index.numel() == 1:
+        return torch.where(_is_at(x, dim, index), source, x)
+    return write_at(x, [dim], [index], source.movedim(dim, 0), "write")
+
+
+def _is_at(x: torch.Tensor, dim: int, place: torch.Tensor) -> torch.Tensor:
+    """Where the index along a dimension is a place, of the rank of `x`."""
+    hit = torch.arange(x.shape[dim], device=x.device) == place.reshape(-1)
+    return hit.view([-1 if d == dim else 1 for d in range(x.dim())])
 
 
 def index_add(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, *,
@@ -78,18 +61,7 @@ def index_add(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tens
     # After the sum a negative factor would turn the sign of the -0.0 where nothing is added.
     source = source if alpha == 1 else source * alpha
     index = checked(index.reshape(-1), 0, x.shape[dim] - 1, "index_add")
-    added = _sum_at(source.movedim(dim, 0), index, x.shape[dim], x.dtype)
-    return x + added.movedim(0, dim)
-
-
-def _sum_at(source: torch.Tensor, index: torch.Tensor, size: int,
-            dtype: torch.dtype) -> torch.Tensor:
-    """[size, ..]: sums of the slices of `source` [writes, ..] of each place."""
-    _check(size, index.numel(), "aten.index_add")
-    place = torch.arange(size, device=index.device)
-    hit = place.unsqueeze(-1) == index
-    hit = hit.view(list(hit.shape) + [1] * (source.dim() - 1))
-    return sum_where(hit, source.unsqueeze(0), 1, dtype)
+    return write_at(x, [dim], [index], source.movedim(dim, 0), "sum")
 
 
 def index_fill(x: torch.Tensor, dim: int, index: torch.Tensor, value: Any) -> torch.Tensor:
@@ -98,7 +70,6 @@ def index_fill(x: torch.Tensor, dim: int, index: torch.Tensor, value: Any) -> to
         return torch.full_like(x, value)
     dim %= x.dim()
     index = index.reshape(-1)
-    _check(x.shape[dim], index.numel(), "aten.index_fill")
     index = _wrapped(index, x.shape[dim], "index_fill")
     hit = (torch.arange(x.shape[dim], device=x.device).unsqueeze(-1) == index).any(-1)
     return torch.where(hit.view([-1 if d == dim else 1 for d in range(x.dim())]), value, x)
@@ -131,24 +102,15 @@ def index_put(x: torch.Tensor, indices: Sequence[torch.Tensor | None], values: t
     values = values.expand(result_shape)
     values = values.movedim(list(range(front, front + len(written))),
                             list(range(len(written))))
-    order = dims + others
-    moved = x.permute(order)
-    linear = torch.zeros((), dtype=torch.int64, device=x.device)
-    for d, part in zip(dims, index):
-        linear = linear * x.shape[d] + part
-    places = 1
-    for d in dims:
-        places *= x.shape[d]
-    rest = [x.shape[d] for d in others]
-    flat = moved.reshape([places] + rest)
-    rows = values.reshape([-1] + rest)
-    linear = linear.reshape(-1)
-    if accumulate:
-        flat = flat + _sum_at(rows, linear, places, x.dtype)
-    else:
-        flat = _copied(flat, 0, linear, rows)
-    inverse = [order.index(d) for d in range(x.dim())]
-    return flat.reshape([x.shape[d] for d in order]).permute(inverse)
+    if index[0].numel() == 1 and not accumulate:
+        hit = functools.reduce(torch.logical_and,
+                               [_is_at(x, d, place) for d, place in zip(dims, index)])
+        return torch.where(hit, values.reshape([1 if d in dims else x.shape[d]
+                                                for d in range(x.dim())]), x)
+    if index[0].dim() == 0:
+        index = tuple(place.reshape(1) for place in index)
+        values = values.unsqueeze(0)
+    return write_at(x, dims, index, values, "sum" if accumulate else "write")
 
 
 def spaced(places: torch.Tensor, size: int) -> slice | None:
@@ -203,14 +165,15 @@ def _scatter(x: torch.Tensor, dim: int, index: torch.Tensor, source: Any,
         source = source[tuple(slice(size) for size in index.shape)]
     region = [slice(None) if d == dim else slice(index.shape[d]) for d in range(x.dim())]
     inner = x[tuple(region)]
-    size, writes = x.shape[dim], index.shape[dim]
-    _check(inner.numel(), writes, "aten.scatter")
-    index = checked(index, 0, size - 1, "scatter").movedim(dim, -1)
-    inner_last = inner.movedim(dim, -1)
-    place = torch.arange(size, device=x.device)
-    if isinstance(source, torch.Tensor):
-        source = source.movedim(dim, -1)
-    written = _combined(inner_last, index, source, place, combine, writes).movedim(-1, dim)
+    index = checked(index, 0, x.shape[dim] - 1, "scatter")
+    if not isinstance(source, torch.Tensor):
+        source = torch.full((), source, dtype=x.dtype, device=x.device).expand(index.shape)
+    if combine is None and index.shape[dim] == 1:
+        place = torch.arange(x.shape[dim], device=x.device)
+        hit = index == place.view([-1 if d == dim else 1 for d in range(x.dim())])
+        written = torch.where(hit, source, inner)
+    else:
+        written = write_along(inner, dim, index, source, combine or "write")
     return written if written.shape == x.shape else _into_corner(x, written)
 
 
@@ -240,33 +203,6 @@ _IDENTITIES: dict[str, Callable[[torch.dtype], Any]] = {
     "amax": lambda dtype: _worst(dtype, largest=False),
     "amin": lambda dtype: _worst(dtype, largest=True),
 }
-
-
-def _combined(x: torch.Tensor, index: torch.Tensor, source: Any, place: torch.Tensor,
-              combine: str | None, writes: int) -> torch.Tensor:
-    """`x` [.., places] after the writes `index`, `source` [.., writes]."""
-    if combine is None and writes == 1:
-        return torch.where(index == place, source, x)
-    if combine is None and not isinstance(source, torch.Tensor):
-        hit = (index.unsqueeze(-2) == place.unsqueeze(-1)).any(-1)
-        return torch.where(hit, source, x)
-    if combine is None:
-        last = last_write(index, x.shape[-1])
-        return torch.where(last >= 0, torch.gather(source, -1, last.clamp(min=0)), x)
-    hit = index.unsqueeze(-2) == place.unsqueeze(-1)
-    values = (source.unsqueeze(-2) if isinstance(source, torch.Tensor)
-              else torch.full((1,), source, dtype=x.dtype, device=x.device))
-    if combine == "sum":
-        return x + sum_where(hit, values, -1, x.dtype)
-    if combine == "prod":
-        return x * torch.where(hit, values, 1).prod(-1, dtype=x.dtype)
-    if combine in ("amax", "amin"):
-        worst = _IDENTITIES[combine](x.dtype)
-        if combine == "amax":
-            return torch.maximum(x, torch.where(hit, values, worst).amax(-1))
-        return torch.minimum(x, torch.where(hit, values, worst).amin(-1))
-    raise ExportError(f"aten.scatter_reduce with reduce='{combine}' is not supported: use 'sum', "
-                      "'prod', 'mean', 'amax' or 'amin'", op="aten.scatter_reduce")
 
 
 def scatter(x: torch.Tensor, dim: int, index: torch.Tensor, source: Any) -> torch.Tensor:
