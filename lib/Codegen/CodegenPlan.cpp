@@ -202,9 +202,9 @@ LogicalResult tp::target::changePrograms(
   return success();
 }
 
-/// How many elements of its first buffer a compute loop writes at most, if it is
-/// a part of the buffer: of a scatter into the memory that it starts from, those
-/// of the updates.
+/// How many elements of its first buffer a compute loop writes at most, if it
+/// is a part of the buffer: of a scatter into the memory that it starts from,
+/// those of the updates.
 static std::optional<int64_t> writtenPart(tp::ComputeOp compute,
                                           tp::KernelOp kernel) {
   if (!compute.getStarts().empty())
@@ -219,8 +219,8 @@ static std::optional<int64_t> writtenPart(tp::ComputeOp compute,
   unsigned number = cast<OpResult>(value).getResultNumber();
   auto start = rootOf(op.getDpsInitOperand(number)->get())
                    .getDefiningOp<bufferization::ToTensorOp>();
-  auto alloc = bufferOf(compute.getBuffers().front())
-                   .getDefiningOp<tp::AllocOp>();
+  auto alloc =
+      bufferOf(compute.getBuffers().front()).getDefiningOp<tp::AllocOp>();
   if (!start || !alloc || !alloc.getMemory() ||
       bufferOf(start.getBuffer()) != alloc.getMemory())
     return std::nullopt;

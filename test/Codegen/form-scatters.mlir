@@ -159,3 +159,30 @@ func.func @checks(%ids: memref<6xi64>) -> (memref<100xi64>, memref<100xi64>) {
   }
   return %0, %10 : memref<100xi64>, memref<100xi64>
 }
+
+// Where no update is for an element, its two numbers change places.
+// CHECK-LABEL: @swapped
+// CHECK-NOT: scatter
+// CHECK: return
+func.func @swapped(%ids: memref<6xi64>) -> (memref<100xi64>, memref<100xi64>) {
+  %0 = tp.alloc : memref<100xi64>
+  %1 = tp.alloc : memref<100xi64>
+  tp.kernel reads(%ids : memref<6xi64>) writes(%0, %1 : memref<100xi64>, memref<100xi64>) {
+  ^bb0(%arg0: memref<6xi64>, %arg1: memref<100xi64>, %arg2: memref<100xi64>):
+    %2 = bufferization.to_tensor %arg0 : memref<6xi64> to tensor<6xi64>
+    %zeros = arith.constant dense<0> : tensor<100xi64>
+    %ones = arith.constant dense<1> : tensor<100xi64>
+    %3:2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}
+        ins(%2 : tensor<6xi64>) outs(%zeros, %ones : tensor<100xi64>, tensor<100xi64>) {
+    ^bb1(%id: i64, %a: i64, %b: i64):
+      %5 = linalg.index 0 : index
+      %6 = arith.index_cast %5 : index to i64
+      %7 = arith.cmpi eq, %6, %id : i64
+      %8 = arith.select %7, %id, %b : i64
+      %9 = arith.select %7, %id, %a : i64
+      linalg.yield %8, %9 : i64, i64
+    } -> (tensor<100xi64>, tensor<100xi64>)
+    %4:2 = tp.compute %3#0, %3#1 into %arg1, %arg2 : tensor<100xi64>, tensor<100xi64> into memref<100xi64>, memref<100xi64>
+  }
+  return %0, %1 : memref<100xi64>, memref<100xi64>
+}

@@ -28,9 +28,6 @@ CEILDIV = "Regression/ceildiv-in-an-indexing-map.mlir"
 ATTENTION_OF_RANKS = "Codegen/CPU/attention-of-ranks.mlir"
 VERIFY_LEGAL = "Transforms/Legalize/verify-legal.mlir"
 AFFINE_MAPS = "Simulate/affine-maps.mlir"
-WRITE_PARTS = "Codegen/write-parts.mlir"
-FORM_SCATTERS = "Codegen/form-scatters.mlir"
-SCATTERS = "Codegen/CPU/scatters.test"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -63,38 +60,6 @@ FAULTS = {
         ("the value of mod is negative",
          "return «llvm::mod(*a, *b)»;",
          "*a % *b", VERIFY_LEGAL),
-    ],
-    "lib/Codegen/Elements/LoopSum.cpp": [
-        ("a rank's indices begin at 0",
-         "if («!sum.scalar»)\n    return number;",
-         "true", WRITE_PARTS),
-        ("an index wraps around in a narrow type",
-         "if («extentOf(*operands[0].loop) > mostIndices(to)» ||",
-         "false", FORM_SCATTERS),
-    ],
-    "lib/Codegen/Scatter/ScatterFinder.cpp": [
-        ("what a comparison leaves is not asked",
-         "return «!WhereUnequal(graph, op, yielded, loops, comparison).keepsAll()»;",
-         "false", SCATTERS),
-        ("adding 0.0 keeps every number",
-         "return constant && «!constant.getValue().isNegZero()»;",
-         "true", SCATTERS),
-        ("a check about elements is one about updates",
-         "read |= «condition->loops»;",
-         "0", FORM_SCATTERS),
-    ],
-    "lib/Codegen/CPU/KernelScatter.cpp": [
-        ("a place outside of the result is written",
-         "«arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, place,\n"
-         "                                emitter.constant(extent))»;",
-         "arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, place,\n"
-         "                                emitter.constant(0))", SCATTERS),
-        ("places are read before the loops that they depend on",
-         "known = std::max<unsigned>(known, «i + 1»);",
-         "0", SCATTERS),
-        ("elements that no update is for are not written",
-         "levels(loopNest, elements, [&] { «initialise(computeLoop);» });",
-         "", SCATTERS),
     ],
     "lib/Transforms/Legalize/IndexingMaps.cpp": [
         ("an index of more than one loop is not followed",
@@ -476,7 +441,7 @@ FAULTS = {
          "if («ofProcessors.contains(feature.Key)» &&",
          "false", FOREIGN_PROCESSOR),
     ],
-    "lib/Codegen/CPU/KernelBody.cpp": [
+    "lib/Codegen/CPU/KernelLoops.cpp": [
         ("loops end one early",
          "to = emitter.constant(«bounds[i + 1]»);",
          "bounds[i + 1] - 1", RANDOM_PROGRAMS),

@@ -12,7 +12,7 @@
 
 #include "CPUKernelEmitter.h"
 #include "Emit/EmitComputeLoops.h"
-#include "KernelBody.h"
+#include "KernelLoops.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -74,8 +74,8 @@ std::string CPUKernelEmitter::emit(const KernelPlan &kernel,
   Block *entry = body.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
 
-  KernelBody kernelBody(plan, asserts, fusedKernel, builder, loc);
-  ElementEmitter &elements = kernelBody.elements();
+  KernelLoops kernelLoops(plan, asserts, fusedKernel, builder, loc);
+  ElementEmitter &elements = kernelLoops.elements();
   for (auto [value, index] : parameters.of)
     elements.places[value] = {entry->getArgument(index),
                               plan.storage(value).address};
@@ -96,7 +96,7 @@ std::string CPUKernelEmitter::emit(const KernelPlan &kernel,
   // Scalars of the whole function go before this marker.
   Value marker = elements.constant(0);
   elements.entryEnd = marker.getDefiningOp();
-  kernelBody.emit();
+  kernelLoops.emit();
 
   auto [name, isNew] = names.nameOf(body);
   if (!isNew) {

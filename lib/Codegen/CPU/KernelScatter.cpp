@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emit/EmitComputeLoops.h"
-#include "KernelBody.h"
+#include "KernelLoops.h"
 #include "Program/CommandUses.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,13 +25,13 @@ using namespace tp::target;
 /// whether the loops have them; null where the body checks something: then it
 /// runs in any case, in an iteration that the loops have, where it changes
 /// nothing.
-Value KernelBody::enterPlaces(const ComputeLoop &computeLoop) {
+Value KernelLoops::enterPlaces(const ComputeLoop &computeLoop) {
   unsigned rows = fusedKernel.rowExtents.size();
   bool checks = hasCheck(computeLoop.reduction);
   Value isInside;
   for (const ComputeLoop::ScatteredLoop &scattered : computeLoop.scattered) {
-    Value place = emitter.element(scattered.place,
-                                  over(computeLoop, scattered.index));
+    Value place =
+        emitter.element(scattered.place, over(computeLoop, scattered.index));
     int64_t extent = computeLoop.extents[scattered.loop];
     if (checks) {
       place = arith::MaxSIOp::create(builder, loc, place, emitter.constant(0));
@@ -42,16 +42,17 @@ Value KernelBody::enterPlaces(const ComputeLoop &computeLoop) {
       Value inside =
           arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, place,
                                 emitter.constant(extent));
-      isInside = isInside ? arith::AndIOp::create(builder, loc, isInside, inside)
-                                .getResult()
-                          : inside;
+      isInside = isInside
+                     ? arith::AndIOp::create(builder, loc, isInside, inside)
+                           .getResult()
+                     : inside;
     }
     emitter.dims[rows + computeLoop.loopOfDim[scattered.loop]] = place;
   }
   return isInside;
 }
 
-void KernelBody::scatter(const LoopNest &loopNest) {
+void KernelLoops::scatter(const LoopNest &loopNest) {
   const ComputeLoop &computeLoop = *loopNest.computeLoops.front();
   unsigned rows = fusedKernel.rowExtents.size();
   SmallVector<bool> isScattered(loopNest.extents.size(), false);
@@ -76,8 +77,8 @@ void KernelBody::scatter(const LoopNest &loopNest) {
       for (auto [i, level] : llvm::enumerate(inner))
         if (expr.isFunctionOfDim(rows + level))
           known = std::max<unsigned>(known, i + 1);
-  SmallVector<unsigned> updates = llvm::to_vector(llvm::seq<unsigned>(
-      loopNest.numParallel, loopNest.extents.size()));
+  SmallVector<unsigned> updates = llvm::to_vector(
+      llvm::seq<unsigned>(loopNest.numParallel, loopNest.extents.size()));
   llvm::append_range(updates, ArrayRef(inner).take_front(known));
 
   levels(loopNest, outer, [&] {

@@ -51,7 +51,7 @@ TypedAttr tp::target::neutralElement(Operation *op) {
   }
   if (!type.isIntOrIndex())
     return {};
-  auto number = neutralInteger(
-      op, type.isIndex() ? 64 : type.getIntOrFloatBitWidth());
+  auto number =
+      neutralInteger(op, type.isIndex() ? 64 : type.getIntOrFloatBitWidth());
   return number ? builder.getIntegerAttr(type, *number) : TypedAttr();
 }

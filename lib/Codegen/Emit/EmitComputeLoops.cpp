@@ -12,8 +12,7 @@ using namespace tp::target;
 
 SmallVector<Value> tp::target::emitComputeLoops(
     ElementEmitter &emitter, const FusedKernel &fusedKernel,
-    const LoopNest &loopNest,
-    ArrayRef<Value> accumulators,
+    const LoopNest &loopNest, ArrayRef<Value> accumulators,
     llvm::function_ref<Indices(const ComputeLoop &, ArrayRef<AffineExpr>)>
         over) {
   SmallVector<Value> next;

@@ -28,8 +28,8 @@ emitComputeLoops(ElementEmitter &emitter, const FusedKernel &fusedKernel,
 /// already: those of a state that the result updates. `over` is as above.
 bool startsInPlace(const ElementEmitter &emitter,
                    const ComputeLoop &computeLoop,
-                   llvm::function_ref<Indices(
-                       const ComputeLoop &, llvm::ArrayRef<mlir::AffineExpr>)>
+                   llvm::function_ref<Indices(const ComputeLoop &,
+                                              llvm::ArrayRef<mlir::AffineExpr>)>
                        over);
 
 /// The address of an element of one row of `computeLoop`'s target number

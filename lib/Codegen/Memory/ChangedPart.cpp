@@ -125,7 +125,8 @@ std::optional<LoopSum> PartFinder::sumOfElement(Value tensor, Indices index) {
     at.push_back(
         arith::ConstantIndexOp::create(builder, loc, constant.getValue()));
   }
-  return LoopSum{std::nullopt, tensor::ExtractOp::create(builder, loc, tensor, at)};
+  return LoopSum{std::nullopt,
+                 tensor::ExtractOp::create(builder, loc, tensor, at)};
 }
 
 std::optional<LoopSum> PartFinder::sumOf(Value value, const Body &body) {
@@ -152,7 +153,7 @@ std::optional<LoopSum> PartFinder::sumOf(Value value, const Body &body) {
     if (!constant)
       return std::nullopt;
     return LoopSum{std::nullopt, arith::ConstantIndexOp::create(
-                                 builder, loc, constant.getValue())};
+                                     builder, loc, constant.getValue())};
   }
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
       !isa_and_present<arith::ArithDialect>(op->getDialect()))
@@ -164,9 +165,8 @@ std::optional<LoopSum> PartFinder::sumOf(Value value, const Body &body) {
       return std::nullopt;
     operands.push_back(*sum);
   }
-  return sumOfOp(builder, loc, op, operands, [&](unsigned dim) {
-    return target.getDimSize(dim);
-  });
+  return sumOfOp(builder, loc, op, operands,
+                 [&](unsigned dim) { return target.getDimSize(dim); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,7 +193,7 @@ bool PartFinder::restrict(Value condition, const Body &body) {
   if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq)
     return false;
   std::optional<LoopSum> a = sumOf(compare.getLhs(), body),
-                     b = sumOf(compare.getRhs(), body);
+                         b = sumOf(compare.getRhs(), body);
   if (!a || !b || a->loop.has_value() == b->loop.has_value())
     return false;
   if (b->loop)

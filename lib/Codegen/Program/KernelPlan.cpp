@@ -66,9 +66,8 @@ LogicalResult KernelReader::setRows(tp::ComputeOp op,
     if (first && i < first->slots.size() &&
         first->extents[first->slots[i]] != computeLoop.extents[row])
       return op.emitOpError()
-             << "row loop " << i << " has "
-             << first->extents[first->slots[i]] << " iterations, got "
-             << computeLoop.extents[row];
+             << "row loop " << i << " has " << first->extents[first->slots[i]]
+             << " iterations, got " << computeLoop.extents[row];
   }
   if (first && first->slots.size() != computeLoop.slots.size())
     return op.emitOpError() << "the kernel has " << first->slots.size()
@@ -148,8 +147,7 @@ LogicalResult KernelReader::readCompute(tp::ComputeOp op) {
     computeLoop = makeElementwise(plan->values, op.getValues().front(),
                                   op.getResults().front());
   }
-  if (failed(setRows(op, computeLoop)) ||
-      failed(setScattered(op, computeLoop)))
+  if (failed(setRows(op, computeLoop)) || failed(setScattered(op, computeLoop)))
     return failure();
   if (!op.getStarts().empty() && reduces)
     return op.emitOpError() << "reduces, expected a part of a value that does "
@@ -235,11 +233,11 @@ tp::target::planKernel(tp::KernelOp kernel, const TargetTraits &traits) {
 static llvm::hash_code hashOf(tp::KernelOp kernel) {
   llvm::hash_code hash(0);
   kernel.getBody().walk([&](Operation *op) {
-    hash = llvm::hash_combine(
-        hash, OperationEquivalence::computeHash(
-                  op, OperationEquivalence::ignoreHashValue,
-                  OperationEquivalence::ignoreHashValue,
-                  OperationEquivalence::IgnoreLocations));
+    hash =
+        llvm::hash_combine(hash, OperationEquivalence::computeHash(
+                                     op, OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::IgnoreLocations));
   });
   return hash;
 }

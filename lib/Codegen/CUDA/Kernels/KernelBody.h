@@ -31,9 +31,8 @@ public:
              const target::FusedKernel &fusedKernel,
              const KernelMapping &mapping, mlir::OpBuilder &builder,
              mlir::Location loc)
-      : plan(plan), fusedKernel(fusedKernel),
-        mapping(mapping), builder(builder), loc(loc),
-        emitter(plan, asserts, builder, loc) {}
+      : plan(plan), fusedKernel(fusedKernel), mapping(mapping),
+        builder(builder), loc(loc), emitter(plan, asserts, builder, loc) {}
 
   /// Values of a row that need memory; offsets are set by `emit`.
   llvm::SmallVector<RowMemory> rowMemory;

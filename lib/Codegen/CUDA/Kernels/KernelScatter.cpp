@@ -117,14 +117,15 @@ void KernelBody::addTo(const Point &point, ArrayRef<Value> places, Value begin,
   Value isOwn;
   for (auto [i, place] : llvm::enumerate(places)) {
     // Below the first it is a large unsigned number.
-    Value from = place, size = integer(loopNest.extents[levels.scattered[i]], 64);
+    Value from = place,
+          size = integer(loopNest.extents[levels.scattered[i]], 64);
     if (i == 0) {
       from = arith::SubIOp::create(builder, loc, place, begin);
       size = arith::SubIOp::create(builder, loc, end, begin);
     }
-    isOwn = both(isOwn, arith::CmpIOp::create(builder, loc,
-                                              arith::CmpIPredicate::ult, from,
-                                              size));
+    isOwn =
+        both(isOwn, arith::CmpIOp::create(
+                        builder, loc, arith::CmpIPredicate::ult, from, size));
   }
   auto known = emitter.known();
   auto loads = emitter.loads;
@@ -133,8 +134,7 @@ void KernelBody::addTo(const Point &point, ArrayRef<Value> places, Value begin,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
   for (auto [level, place] : llvm::zip_equal(levels.scattered, places))
-    current[level] =
-        emitter.addDim(place, {0, loopNest.extents[level] - 1});
+    current[level] = emitter.addDim(place, {0, loopNest.extents[level] - 1});
   for (int64_t lane = 0; lane < point.vector; ++lane) {
     enterElement(point, lane);
     SmallVector<Value> now(op->getNumResults());
@@ -179,8 +179,9 @@ void KernelBody::addUpdates(const Point &point, Value begin, Value end) {
   };
   int64_t whole = count - count % updatesAtOnce;
   if (whole)
-    strided(integer(0), updatesAtOnce, whole, {},
-            [&](Value first, ValueRange) { return step(first, updatesAtOnce); });
+    strided(integer(0), updatesAtOnce, whole, {}, [&](Value first, ValueRange) {
+      return step(first, updatesAtOnce);
+    });
   // Each of the updates at once has the operations of one.
   if (whole)
     flops = (emitter.floatOperations - before) / updatesAtOnce * count;
@@ -197,8 +198,7 @@ void KernelBody::scatter() {
   const SegmentedNest &nest = mapping.nests.front();
   const LoopNest &loopNest = fusedKernel.loopNests.front();
   const ComputeLoop &computeLoop = *loopNest.computeLoops.front();
-  int64_t extent =
-      loopNest.extents[scatterLevels(loopNest).scattered.front()];
+  int64_t extent = loopNest.extents[scatterLevels(loopNest).scattered.front()];
   int64_t shares = mapping.splitFactor, packets = nest.packets();
   int64_t share = llvm::divideCeil(extent, shares), threads = packets * shares;
   grid[0] = std::max<int64_t>(llvm::divideCeil(threads, mapping.block), 1);
@@ -220,10 +220,10 @@ void KernelBody::scatter() {
                                     /*withElseRegion=*/false);
     builder.setInsertionPointToStart(branch.thenBlock());
   }
-  Value packet = arith::RemUIOp::create(builder, loc, number,
-                                        integer(packets, width));
-  Value begin = wide(arith::DivUIOp::create(builder, loc, number,
-                                            integer(packets, width)));
+  Value packet =
+      arith::RemUIOp::create(builder, loc, number, integer(packets, width));
+  Value begin = wide(
+      arith::DivUIOp::create(builder, loc, number, integer(packets, width)));
   begin = arith::MulIOp::create(builder, loc, begin, integer(share, 64));
   Value end = arith::AddIOp::create(builder, loc, begin, integer(share, 64));
   end = arith::MinSIOp::create(builder, loc, end, integer(extent, 64));

@@ -218,9 +218,9 @@ static KernelMapping mapScatter(const StoredValues &plan,
   addNest(fusedKernel, vector, mapping);
   constexpr int64_t wantedThreads = blocksOfDevice * 256;
   int64_t packets = mapping.nests.front().packets();
-  mapping.splitFactor = std::clamp<int64_t>(
-      wantedThreads / std::max<int64_t>(packets, 1), 1,
-      loopNest.extents[levels.scattered.front()]);
+  mapping.splitFactor =
+      std::clamp<int64_t>(wantedThreads / std::max<int64_t>(packets, 1), 1,
+                          loopNest.extents[levels.scattered.front()]);
   if (packets * mapping.splitFactor <= 128)
     mapping.block = 128;
   return mapping;

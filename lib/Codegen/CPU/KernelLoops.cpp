@@ -1,11 +1,12 @@
-//===- KernelBody.cpp - the code of one kernel ----------------------------===//
+//===- KernelLoops.cpp - the code of one kernel
+//----------------------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBody.h"
+#include "KernelLoops.h"
 #include "Emit/EmitComputeLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -18,14 +19,14 @@ using namespace tp::target;
 static constexpr size_t maxSplits = 16;
 
 /// The loop that runs along the dimension of a part; -1 where none does.
-int KernelBody::loopOf(const ComputeLoop &computeLoop, const Part &part) {
+int KernelLoops::loopOf(const ComputeLoop &computeLoop, const Part &part) {
   auto dim = dyn_cast<AffineDimExpr>(computeLoop.targetIndex[0][part.dim]);
   return dim ? int(dim.getPosition()) : -1;
 }
 
 /// The part that row loop `slot` runs over, or loop `level` inside the rows.
 const ComputeLoop::Part *
-KernelBody::partAlong(ArrayRef<ComputeLoop *> computeLoops, unsigned slot,
+KernelLoops::partAlong(ArrayRef<ComputeLoop *> computeLoops, unsigned slot,
                        int level) const {
   for (ComputeLoop *computeLoop : computeLoops)
     for (const Part &part : computeLoop->parts) {
@@ -39,7 +40,7 @@ KernelBody::partAlong(ArrayRef<ComputeLoop *> computeLoops, unsigned slot,
 
 /// A loop over `extent`, or over a part of it, in one piece per split; returns
 /// the accumulators.
-SmallVector<Value> KernelBody::loop(unsigned dim, int64_t extent,
+SmallVector<Value> KernelLoops::loop(unsigned dim, int64_t extent,
                                      ArrayRef<int64_t> splits,
                                      ArrayRef<Value> accumulators,
                                      Inside inside, const Part *part) {
@@ -102,7 +103,7 @@ static SmallVector<int64_t> splitsOf(ArrayRef<ComputeLoop *> computeLoops,
   return splits;
 }
 
-void KernelBody::rows(unsigned slot) {
+void KernelLoops::rows(unsigned slot) {
   if (slot == fusedKernel.rowExtents.size()) {
     for (const LoopNest &nest : fusedKernel.loopNests)
       loopNest(nest);
@@ -122,9 +123,9 @@ void KernelBody::rows(unsigned slot) {
 }
 
 /// One loop of a nest.
-SmallVector<Value> KernelBody::level(const LoopNest &loopNest, unsigned number,
-                                     ArrayRef<Value> accumulators,
-                                     Inside inside) {
+SmallVector<Value> KernelLoops::level(const LoopNest &loopNest, unsigned number,
+                                      ArrayRef<Value> accumulators,
+                                      Inside inside) {
   SmallVector<int64_t> splits =
       splitsOf(loopNest.computeLoops, [&](const ComputeLoop &computeLoop) {
         SmallVector<int> dims;
@@ -139,8 +140,8 @@ SmallVector<Value> KernelBody::level(const LoopNest &loopNest, unsigned number,
 }
 
 /// Loops of a nest without accumulators, in this order.
-void KernelBody::levels(const LoopNest &loopNest, ArrayRef<unsigned> numbers,
-                        llvm::function_ref<void()> inside) {
+void KernelLoops::levels(const LoopNest &loopNest, ArrayRef<unsigned> numbers,
+                         llvm::function_ref<void()> inside) {
   if (numbers.empty())
     return inside();
   level(loopNest, numbers.front(), {}, [&](ArrayRef<Value>) {
@@ -150,9 +151,9 @@ void KernelBody::levels(const LoopNest &loopNest, ArrayRef<unsigned> numbers,
 }
 
 /// The loops of a nest from `number` on, up to `end`.
-SmallVector<Value> KernelBody::nest(const LoopNest &loopNest, unsigned number,
-                                    unsigned end, ArrayRef<Value> accumulators,
-                                    Inside inside) {
+SmallVector<Value> KernelLoops::nest(const LoopNest &loopNest, unsigned number,
+                                     unsigned end, ArrayRef<Value> accumulators,
+                                     Inside inside) {
   if (number == end)
     return inside(accumulators);
   return level(loopNest, number, accumulators, [&](ArrayRef<Value> current) {
@@ -160,7 +161,7 @@ SmallVector<Value> KernelBody::nest(const LoopNest &loopNest, unsigned number,
   });
 }
 
-SmallVector<Value> KernelBody::computeLoops(const LoopNest &loopNest,
+SmallVector<Value> KernelLoops::computeLoops(const LoopNest &loopNest,
                                              ArrayRef<Value> accumulators) {
   emitter.clear();
   auto emit = [&] {
@@ -195,7 +196,7 @@ SmallVector<Value> KernelBody::computeLoops(const LoopNest &loopNest,
 }
 
 /// Stores what the accumulators of an element start from.
-void KernelBody::initialise(const ComputeLoop &computeLoop) {
+void KernelLoops::initialise(const ComputeLoop &computeLoop) {
   linalg::LinalgOp op = computeLoop.reduction;
   for (auto [number, target, index] :
        llvm::zip_equal(computeLoop.resultNumbers, computeLoop.targets,
@@ -206,7 +207,7 @@ void KernelBody::initialise(const ComputeLoop &computeLoop) {
 }
 
 /// One iteration of a reduction whose accumulators are in memory.
-void KernelBody::accumulate(const ComputeLoop &computeLoop) {
+void KernelLoops::accumulate(const ComputeLoop &computeLoop) {
   linalg::LinalgOp op = computeLoop.reduction;
   SmallVector<Value> current(op->getNumResults());
   for (auto [number, target, index] :
@@ -222,21 +223,20 @@ void KernelBody::accumulate(const ComputeLoop &computeLoop) {
 }
 
 /// The columns of a reduction run innermost, their accumulators in memory.
-void KernelBody::columns(const LoopNest &loopNest) {
+void KernelLoops::columns(const LoopNest &loopNest) {
   ComputeLoop &computeLoop = *loopNest.computeLoops.front();
   unsigned column = loopNest.numParallel - 1;
   SmallVector<unsigned> outer = llvm::to_vector(llvm::seq(0u, column));
-  SmallVector<unsigned> reduced = llvm::to_vector(llvm::seq<unsigned>(
-      loopNest.numParallel, loopNest.extents.size()));
+  SmallVector<unsigned> reduced = llvm::to_vector(
+      llvm::seq<unsigned>(loopNest.numParallel, loopNest.extents.size()));
   levels(loopNest, outer, [&] {
     levels(loopNest, column, [&] { initialise(computeLoop); });
-    levels(loopNest, reduced, [&] {
-      levels(loopNest, column, [&] { accumulate(computeLoop); });
-    });
+    levels(loopNest, reduced,
+           [&] { levels(loopNest, column, [&] { accumulate(computeLoop); }); });
   });
 }
 
-void KernelBody::loopNest(const LoopNest &loopNest) {
+void KernelLoops::loopNest(const LoopNest &loopNest) {
   unsigned first = fusedKernel.rowExtents.size();
   emitter.dims.resize(first);
   emitter.space.dims.resize(first);
@@ -279,7 +279,7 @@ void KernelBody::loopNest(const LoopNest &loopNest) {
   });
 }
 
-void KernelBody::emit() {
+void KernelLoops::emit() {
   for (int64_t extent : fusedKernel.rowExtents) {
     emitter.dims.push_back(Value());
     emitter.space.dims.push_back({0, extent - 1});

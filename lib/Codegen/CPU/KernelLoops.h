@@ -1,12 +1,13 @@
-//===- KernelBody.h - the code of one kernel --------------------*- C++ -*-===//
+//===- KernelLoops.h - the code of one kernel --------------------*- C++
+//-*-===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_LIB_CODEGEN_CPU_KERNELBODY_H
-#define TP_LIB_CODEGEN_CPU_KERNELBODY_H
+#ifndef TP_LIB_CODEGEN_CPU_KERNELLOOPS_H
+#define TP_LIB_CODEGEN_CPU_KERNELLOOPS_H
 
 #include "Emit/ElementEmitter.h"
 #include "Kernels/Schedule.h"
@@ -15,11 +16,11 @@ namespace tp::cpu {
 
 /// Emits the loops of a kernel: its rows outside, and inside each row one loop
 /// nest after the other.
-class KernelBody {
+class KernelLoops {
 public:
-  KernelBody(const target::StoredValues &plan, target::AssertTable &asserts,
-             const target::FusedKernel &fusedKernel, mlir::OpBuilder &builder,
-             mlir::Location loc)
+  KernelLoops(const target::StoredValues &plan, target::AssertTable &asserts,
+              const target::FusedKernel &fusedKernel, mlir::OpBuilder &builder,
+              mlir::Location loc)
       : plan(plan), fusedKernel(fusedKernel), builder(builder), loc(loc),
         emitter(plan, asserts, builder, loc) {}
 
@@ -46,7 +47,8 @@ private:
                llvm::ArrayRef<mlir::Value> accumulators, Inside inside);
   Values nest(const target::LoopNest &loopNest, unsigned number, unsigned end,
               llvm::ArrayRef<mlir::Value> accumulators, Inside inside);
-  void levels(const target::LoopNest &loopNest, llvm::ArrayRef<unsigned> numbers,
+  void levels(const target::LoopNest &loopNest,
+              llvm::ArrayRef<unsigned> numbers,
               llvm::function_ref<void()> inside);
   void scatter(const target::LoopNest &loopNest);
   mlir::Value enterPlaces(const target::ComputeLoop &computeLoop);
@@ -68,4 +70,4 @@ private:
 
 } // namespace tp::cpu
 
-#endif // TP_LIB_CODEGEN_CPU_KERNELBODY_H
+#endif // TP_LIB_CODEGEN_CPU_KERNELLOOPS_H
