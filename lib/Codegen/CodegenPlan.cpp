@@ -216,6 +216,9 @@ static std::optional<int64_t> writtenPart(tp::ComputeOp compute,
   };
   Value value = compute.getValues().front();
   auto op = value.getDefiningOp<linalg::LinalgOp>();
+  // Programs by hand are checked when their kernels are planned.
+  if (!op || compute.getBuffers().empty())
+    return std::nullopt;
   unsigned number = cast<OpResult>(value).getResultNumber();
   auto start = rootOf(op.getDpsInitOperand(number)->get())
                    .getDefiningOp<bufferization::ToTensorOp>();

@@ -160,6 +160,33 @@ func.func @checks(%ids: memref<6xi64>) -> (memref<100xi64>, memref<100xi64>) {
   return %0, %10 : memref<100xi64>, memref<100xi64>
 }
 
+// Each element has a sum of its own that is checked.
+// CHECK-LABEL: @checks_sums
+// CHECK-NOT: scatter
+// CHECK: return
+func.func @checks_sums(%ids: memref<6xi64>) -> memref<100xi64> {
+  %0 = tp.alloc : memref<100xi64>
+  tp.kernel reads(%ids : memref<6xi64>) writes(%0 : memref<100xi64>) {
+  ^bb0(%arg0: memref<6xi64>, %arg1: memref<100xi64>):
+    %1 = bufferization.to_tensor %arg0 : memref<6xi64> to tensor<6xi64>
+    %hundred = arith.constant 100 : i64
+    %zeros = arith.constant dense<0> : tensor<100xi64>
+    %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}
+        ins(%1 : tensor<6xi64>) outs(%zeros : tensor<100xi64>) {
+    ^bb1(%id: i64, %old: i64):
+      %4 = arith.cmpi ult, %old, %hundred : i64
+      cf.assert %4, "beyond 100"
+      %5 = linalg.index 0 : index
+      %6 = arith.index_cast %5 : index to i64
+      %7 = arith.cmpi eq, %6, %id : i64
+      %8 = arith.select %7, %id, %old : i64
+      linalg.yield %8 : i64
+    } -> tensor<100xi64>
+    %3 = tp.compute %2 into %arg1 : tensor<100xi64> into memref<100xi64>
+  }
+  return %0 : memref<100xi64>
+}
+
 // Where no update is for an element, its two numbers change places.
 // CHECK-LABEL: @swapped
 // CHECK-NOT: scatter

@@ -436,3 +436,19 @@ func.func @read_after(%x: memref<2x2xf32>, %s: memref<2x2xf32> {tp.name = "s"}) 
   tp.gemm %x, %s into %1 : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32>
   return %0, %1 : memref<2x2xf32>, memref<2x2xf32>
 }
+
+// -----
+
+func.func @scatter_without_a_reduction(%x: memref<9x8xf32>, %p: memref<1x1xi64>) -> memref<8x9xf32> {
+  %0 = tp.alloc : memref<8x9xf32>
+  tp.kernel reads(%x, %p : memref<9x8xf32>, memref<1x1xi64>) writes(%0 : memref<8x9xf32>) {
+  ^bb0(%a: memref<9x8xf32>, %b: memref<1x1xi64>, %c: memref<8x9xf32>):
+    %1 = bufferization.to_tensor %a : memref<9x8xf32> to tensor<9x8xf32>
+    %2 = bufferization.to_tensor %b : memref<1x1xi64> to tensor<1x1xi64>
+    %3 = tensor.collapse_shape %1 [[0, 1]] : tensor<9x8xf32> into tensor<72xf32>
+    %4 = tensor.expand_shape %3 [[0, 1]] output_shape [8, 9] : tensor<72xf32> into tensor<8x9xf32>
+    // expected-error @+1 {{does not reduce, expected a scatter of a reduction}}
+    %5 = tp.compute %4 into %c scatter [0] at %2 : tensor<8x9xf32> into memref<8x9xf32> at tensor<1x1xi64>
+  }
+  return %0 : memref<8x9xf32>
+}

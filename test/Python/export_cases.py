@@ -221,7 +221,9 @@ def complex_numbers(x: Tensor) -> Any:
         pairs = torch.view_as_complex(x.reshape(4, 4, 2))
         turned = pairs * torch.polar(torch.ones(4), torch.arange(4.) * 0.3) * 2.0
         return (torch.view_as_real(pairs * self.turns), torch.view_as_real(turned),
-                (pairs.conj() * torch.tensor([1., 2, 3, 4]) + 1.0).abs(), z * z)
+                (pairs.conj() * torch.tensor([1., 2, 3, 4]) + 1.0).abs(), z * z,
+                torch.view_as_real(pairs.index_add(0, torch.tensor([1, 1]), turned[:2])),
+                torch.view_as_real(pairs.scatter(1, torch.tensor([[3, 0]] * 4), turned[:, :2])))
     return Of(function, turns=torch.polar(torch.ones(4), torch.arange(4.))), (
         x, torch.randn(4, 8, dtype=torch.complex64))
 

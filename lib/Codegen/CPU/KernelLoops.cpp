@@ -198,12 +198,14 @@ SmallVector<Value> KernelLoops::computeLoops(const LoopNest &loopNest,
 /// Stores what the accumulators of an element start from.
 void KernelLoops::initialise(const ComputeLoop &computeLoop) {
   linalg::LinalgOp op = computeLoop.reduction;
-  for (auto [number, target, index] :
-       llvm::zip_equal(computeLoop.resultNumbers, computeLoop.targets,
-                       computeLoop.targetIndex))
-    emitter.store(emitter.element(op.getDpsInitOperand(number)->get(),
-                                  over(computeLoop, index)),
-                  target, over(computeLoop, index));
+  SmallVector<Value> starts;
+  for (auto [number, index] :
+       llvm::zip_equal(computeLoop.resultNumbers, computeLoop.targetIndex))
+    starts.push_back(emitter.element(op.getDpsInitOperand(number)->get(),
+                                     over(computeLoop, index)));
+  for (auto [start, target, index] :
+       llvm::zip_equal(starts, computeLoop.targets, computeLoop.targetIndex))
+    emitter.store(start, target, over(computeLoop, index));
 }
 
 /// One iteration of a reduction whose accumulators are in memory.

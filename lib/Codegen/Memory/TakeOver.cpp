@@ -74,7 +74,10 @@ static bool mayOverwrite(const KernelPlan &kernel, BlockArgument written,
   const ComputeLoop &writer = **writerAt;
   auto write = accessOf(kernel, writer, writer.targets[target],
                         writer.targetIndex[target]);
-  if (!write || (writer.isReduction() && writer.scattered.empty()))
+  // A scatter of one result stores what its accumulators start from, each after
+  // it was read, before it adds.
+  bool mayStart = !writer.scattered.empty() && writer.targets.size() == 1;
+  if (!write || (writer.isReduction() && !mayStart))
     return false;
   auto sorted = [](Access access) {
     // Loops that do not move the address repeat it.
@@ -89,7 +92,6 @@ static bool mayOverwrite(const KernelPlan &kernel, BlockArgument written,
         continue;
       if (read.dataDependent || reader.loopNest > writer.loopNest)
         return false;
-      // A scatter stores all that accumulators start from before it adds.
       if (writer.isReduction() && !read.isInit)
         return false;
       auto access = accessOf(kernel, reader, read.root, read.index);

@@ -75,8 +75,9 @@ LogicalResult KernelReader::setRows(tp::ComputeOp op,
   return success();
 }
 
-/// Takes over which loops are scattered. Where addresses cut one of them, all
-/// iterations are visited, which computes the same.
+/// Takes over which loops are scattered. Where addresses cut one of them, or a
+/// result is kept in registers, all iterations are visited, which computes the
+/// same.
 LogicalResult KernelReader::setScattered(tp::ComputeOp op,
                                          ComputeLoop &computeLoop) {
   ArrayRef<int64_t> scattered = op.getScattered();
@@ -87,7 +88,10 @@ LogicalResult KernelReader::setScattered(tp::ComputeOp op,
   linalg::LinalgOp reduction = computeLoop.reduction;
   SmallVector<int64_t> extents = reduction.getStaticLoopRanges();
   SmallVector<utils::IteratorType> kinds = reduction.getIteratorTypesArray();
-  bool areWhole = true;
+  // An accumulator that nothing reads has no memory to visit.
+  bool areWhole = llvm::all_of(computeLoop.targets, [&](Value target) {
+    return plan->values.isStored(target);
+  });
   for (auto [i, loop] : llvm::enumerate(scattered)) {
     if (loop < 0 || loop >= int64_t(extents.size()) ||
         kinds[loop] != utils::IteratorType::parallel ||

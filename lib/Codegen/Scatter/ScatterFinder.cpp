@@ -177,13 +177,20 @@ private:
 };
 } // namespace
 
-/// The comparisons of integers for equality that the body depends on, in order.
-SmallVector<const Element *> ScatterFinder::comparisons() const {
-  llvm::SetVector<const Element *> elements(yielded.begin(), yielded.end());
+/// The elements, and all that they are computed from.
+static llvm::SetVector<const Element *>
+withOperands(ArrayRef<const Element *> of) {
+  llvm::SetVector<const Element *> elements(of.begin(), of.end());
   for (size_t i = 0; i < elements.size(); ++i) {
     const Element *element = elements[i];
     elements.insert_range(element->operands);
   }
+  return elements;
+}
+
+/// The comparisons of integers for equality that the body depends on, in order.
+SmallVector<const Element *> ScatterFinder::comparisons() const {
+  llvm::SetVector<const Element *> elements = withOperands(yielded);
   SmallVector<const Element *> result;
   for (const Element *element : elements) {
     auto compare = dyn_cast_if_present<arith::CmpIOp>(element->op);
@@ -265,7 +272,11 @@ Scatter ScatterFinder::find() {
   }
   for (auto check : op.getBlock()->getOps<cf::AssertOp>()) {
     const Element *condition = graph.inBody(op, check.getArg(), loops);
-    if (!condition)
+    // An accumulator is another one for each element.
+    if (!condition ||
+        llvm::any_of(withOperands(condition), [](const Element *element) {
+          return element->kind == Element::Kind::Accumulator;
+        }))
       return {};
     read |= condition->loops;
   }

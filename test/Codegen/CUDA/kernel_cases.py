@@ -21,7 +21,7 @@ from kernel_edges import edges
 from kernel_functions import functions
 from kernel_moves import halves, index, moves, pointwise, transposes
 from kernel_program import BYTES, NPY, Program, count, decode, is_float
-from kernel_reductions import columns, long_rows, rows, special
+from kernel_reductions import columns, long_rows, ordered, rows, special
 from scatter_programs import scatter
 
 SIZES = [(0,), (1,), (7,), (1024,), (1000,), (3, 0), (5, 1), (3, 5), (4, 64),
@@ -56,7 +56,7 @@ def programs(dtype, is_all=True):
                               for s in [(8, 8), (64, 64), (65, 130), (40, 1000),
                                         (3, 40, 72), (2, 9, 3, 70)]]
                + [lambda p, s=s: halves(p, s) for s in [(72, 128), (50, 70)]])
-    yield make("scatters", [scatter] * (30 if is_all else 6))
+    yield make("scatters", [scatter] * (30 if is_all else 6) + [ordered] * 3)
     if dtype == "f32":
         # Threads that take several chunks.
         yield make("large", [lambda p, s=s: pointwise(p, s) for s in [(601, 1001)]])

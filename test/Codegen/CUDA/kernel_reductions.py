@@ -1,6 +1,6 @@
 """Programs that reduce: rows, few long ones, columns, special values."""
 
-from kernel_program import is_float
+from kernel_program import count, is_float
 
 
 def rows(p, shape):
@@ -116,3 +116,20 @@ def long_rows(p, shape):
     y = p.map([(s, t)], outer, f"%s = arith.{after} %x0, %x0 : {t}\n"
               f"      linalg.yield %s : {t}")
     p.result(y, outer, f"sum of {shape[-1]} by many blocks")
+
+
+def ordered(p):
+    """The last write wins: a reduction in the order of two loops, whose places are two tensors."""
+    t = p.dtype
+    first, second = (p.argument(shape, "i64", [p.rng.randint(0, 3) for _ in range(count(shape))])
+                     for shape in ((5, 1), (5, 2)))
+    places, written, old = p.fresh(), p.whole((5, 3)), p.whole((4,))
+    p.lines.append(f"{places} = tensor.concat dim(1) {first}, {second} : "
+                   "(tensor<5x1xi64>, tensor<5x2xi64>) -> tensor<5x3xi64>")
+    y = p.generic([(written, (5, 3), t), (places, (5, 3), "i64")], ((4,), t),
+                  ["(d0, d1, d2) -> (d1, d2)", "(d0, d1, d2) -> (d1, d2)", "(d0, d1, d2) -> (d0)"],
+                  ["parallel", "reduction", "reduction"],
+                  "%i = linalg.index 0 : index\n      %j = arith.index_cast %i : index to i64\n"
+                  "      %c = arith.cmpi eq, %j, %x1 : i64\n"
+                  f"      %s = arith.select %c, %x0, %o : {t}\n      linalg.yield %s : {t}", init=old)
+    p.result(y, (4,), "writes in order")

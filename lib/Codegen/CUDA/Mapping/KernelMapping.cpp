@@ -68,6 +68,14 @@ static void addNest(const FusedKernel &fusedKernel, int64_t vector,
       sortUnique(mine);
     }
   }
+  // What has to be visited in order is not cut but along the outermost loop: a
+  // thread goes through one box after the other.
+  if (llvm::any_of(fusedKernel.computeLoops, [](ComputeLoop *computeLoop) {
+        return computeLoop->isReduction() && !combinersOf(*computeLoop);
+      }))
+    for (SmallVector<int64_t> &inner :
+         MutableArrayRef(splits).drop_front(std::min<size_t>(splits.size(), 1)))
+      inner.clear();
   mapping.nests.push_back(cut(extents, splits, vector));
 }
 

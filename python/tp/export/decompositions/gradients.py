@@ -20,7 +20,7 @@ def embedding_dense_backward(grad: torch.Tensor, indices: torch.Tensor, rows: in
     """
     width = grad.shape[-1]
     index = indices.reshape(-1)
-    # Half precision adds up in f32, as torch does.
+    # Half precision adds up in f32 and rounds once.
     wide = torch.float32 if grad.dtype in (torch.float16, torch.bfloat16) else grad.dtype
     sums = write_at(torch.zeros([rows, width], dtype=wide, device=grad.device), [0], [index],
                     grad.reshape(-1, width).to(wide), "sum")

@@ -79,8 +79,9 @@ def index_put(x: torch.Tensor, indices: Sequence[torch.Tensor | None], values: t
               accumulate: bool = False) -> torch.Tensor:
     """`x[indices] = values`, or `+=`."""
     given = [d for d, index in enumerate(indices) if index is not None]
-    masks = [(d, index) for d, index in enumerate(indices)
-             if index is not None and index.dtype == torch.bool]
+    # torch takes bytes for a mask, too.
+    masks = [(d, index.to(torch.bool)) for d, index in enumerate(indices)
+             if index is not None and index.dtype in (torch.bool, torch.uint8)]
     if masks:
         if len(given) > 1 or values.numel() != 1:
             raise ExportError("aten.index_put with a mask writes as many elements as the mask has: "

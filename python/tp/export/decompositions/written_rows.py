@@ -14,6 +14,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import arith, linalg
 
+from ...errors import ExportError
 from .own_ops import LIBRARY, builtin_type, integer, string, to_builtin
 
 _AT, _ALONG = "write_at", "write_along"
@@ -29,6 +30,10 @@ def write_at(x: torch.Tensor, dims: Sequence[int], places: Sequence[torch.Tensor
     shape; `source` has the slices: the writes' dimensions, then the other ones of `x`. Places are
     from 0 to the dimension's size. `combine` is "write", "sum", "prod", "amax" or "amin".
     """
+    if x.is_complex():
+        return torch.view_as_complex(
+            write_at(torch.view_as_real(x), [d % x.dim() for d in dims], places,
+                     torch.view_as_real(source), _of_each_part(combine)))
     result: torch.Tensor = torch.ops.tp.write_at(x, list(dims), list(places), source, combine)
     return result
 
@@ -37,8 +42,21 @@ def write_along(x: torch.Tensor, dim: int, places: torch.Tensor, source: torch.T
                 combine: str) -> torch.Tensor:
     """The same for single elements: `places` and `source` have the shape of `x` but for `dim`,
     which counts the writes along it."""
+    if x.is_complex():
+        both = places.unsqueeze(-1).expand([*places.shape, 2])
+        return torch.view_as_complex(
+            write_along(torch.view_as_real(x), dim, both, torch.view_as_real(source),
+                        _of_each_part(combine)))
     result: torch.Tensor = torch.ops.tp.write_along(x, dim, places, source, combine)
     return result
+
+
+def _of_each_part(combine: str) -> str:
+    """What real and imaginary parts combine by."""
+    if combine in ("write", "sum"):
+        return combine
+    raise ExportError(f"a scatter of complex numbers by '{combine}' is not supported: scatter their "
+                      "real and imaginary parts (torch.view_as_real)", op="aten.scatter_reduce")
 
 
 # Graphs are lowered, so kernels compute constants alone, which a trace knows.
