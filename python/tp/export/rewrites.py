@@ -12,6 +12,7 @@ import torch
 from .decompositions.scatters import spaced
 from .marks import Marks
 from .uniform import fold_uniform
+from .unsigned import widen_bytes
 
 aten = torch.ops.aten
 
@@ -45,6 +46,7 @@ def rewrite(graph: torch.fx.Graph, marks: Marks | None,
         if value.numel() == 1 and node.users and not value.is_complex():
             _inline(graph, node, value)
     fold_uniform(graph)
+    widen_bytes(graph)
 
 
 def _is_empty(node: torch.fx.Node) -> bool:
