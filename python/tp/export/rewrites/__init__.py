@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from .decompositions.scatters import spaced
-from .marks import Marks
+from ..decompositions.scatters import spaced
+from ..marks import Marks
 from .uniform import fold_uniform
 from .unsigned import widen_bytes
 
