@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WhereUnequal.h"
-#include "Elements/NeutralElement.h"
+#include "Elements/CombinerIdentity.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -33,7 +33,7 @@ const Element *WhereUnequal::keptBy(Operation *combiner, Known a, Known b) {
     if (!kept.element || kept.element->kind != Element::Kind::Accumulator ||
         !other.constant)
       return false;
-    if (neutralElement(combiner) == other.constant)
+    if (identityOf(combiner) == other.constant)
       return true;
     auto number = dyn_cast<FloatAttr>(other.constant);
     return number && number.getValue().isPosZero() &&

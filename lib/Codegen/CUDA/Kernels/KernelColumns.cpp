@@ -110,9 +110,9 @@ void KernelBody::columns(Value shared) {
     for (int64_t at = 0; at < box.vector; ++at) {
       placeOf(zeros, at);
       for (unsigned i = 0; i < results; ++i)
-        accumulators.push_back(
-            combiners ? neutralElement(builder, loc, (*combiners)[i])
-                      : init(computeLoop, i));
+        accumulators.push_back(combiners
+                                   ? identityOf(builder, loc, (*combiners)[i])
+                                   : init(computeLoop, i));
     }
     auto step = [&](Value row, ValueRange now) {
       Indices rest = split(row, reduced);

@@ -205,9 +205,8 @@ void KernelBody::loopNest(unsigned number, Value shared) {
       llvm::append_range(combiners, *combinersOf(*computeLoop));
     for (unsigned i = 0; i < computeLoop->targets.size(); ++i)
       accumulators.push_back(
-          isShared
-              ? neutralElement(builder, loc, combiners[accumulators.size()])
-              : init(*computeLoop, i));
+          isShared ? identityOf(builder, loc, combiners[accumulators.size()])
+                   : init(*computeLoop, i));
   }
   for (auto [i, box] : llvm::enumerate(nest.boxes)) {
     if (mapping.held[number]) {

@@ -55,7 +55,7 @@ void KernelBody::splitRows(Value shared) {
     if (computeLoop->isReduction())
       llvm::append_range(combiners, *combinersOf(*computeLoop));
   for (const Combiner &combiner : combiners)
-    accumulators.push_back(neutralElement(builder, loc, combiner));
+    accumulators.push_back(identityOf(builder, loc, combiner));
   Value start = arith::AddIOp::create(
       builder, loc,
       arith::MulIOp::create(builder, loc, part, integer(mapping.groupSize)),

@@ -137,7 +137,7 @@ SmallVector<Value> KernelBody::combinePartials(ArrayRef<Combiner> combiners,
   SmallVector<Value> neutral;
   for (size_t i = 0; i < count; ++i)
     neutral.push_back(
-        neutralElement(builder, loc, combiners[i % combiners.size()]));
+        identityOf(builder, loc, combiners[i % combiners.size()]));
   return strided(member, mapping.groupSize, mapping.splitFactor, neutral,
                  [&](Value part, ValueRange now) {
                    SmallVector<Value> next;

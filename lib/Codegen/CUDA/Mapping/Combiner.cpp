@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Combiner.h"
-#include "Elements/NeutralElement.h"
+#include "Elements/CombinerIdentity.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -34,7 +34,7 @@ tp::cuda::combinersOf(const ComputeLoop &computeLoop) {
       if (last && !last->getResult(0).hasOneUse())
         return std::nullopt;
     }
-    if (!last || !target::neutralElement(last) ||
+    if (!last || !target::identityOf(last) ||
         llvm::count(last->getOperands(), accumulator) != 1 ||
         unsigned(llvm::range_size(accumulator.getUses())) != uses ||
         !last->getResult(0).hasOneUse())
@@ -44,10 +44,10 @@ tp::cuda::combinersOf(const ComputeLoop &computeLoop) {
   return combiners;
 }
 
-Value tp::cuda::neutralElement(OpBuilder &builder, Location loc,
-                               const Combiner &combiner) {
+Value tp::cuda::identityOf(OpBuilder &builder, Location loc,
+                           const Combiner &combiner) {
   return arith::ConstantOp::create(builder, loc,
-                                   target::neutralElement(combiner.op));
+                                   target::identityOf(combiner.op));
 }
 
 Value tp::cuda::combine(OpBuilder &builder, Location loc,

@@ -25,8 +25,8 @@ std::optional<llvm::SmallVector<Combiner>>
 combinersOf(const target::ComputeLoop &computeLoop);
 
 /// The value that leaves the other operand of the combiner as it is.
-mlir::Value neutralElement(mlir::OpBuilder &builder, mlir::Location loc,
-                           const Combiner &combiner);
+mlir::Value identityOf(mlir::OpBuilder &builder, mlir::Location loc,
+                       const Combiner &combiner);
 
 /// The combiner's op on two partial results.
 mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc,

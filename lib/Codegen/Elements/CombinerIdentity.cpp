@@ -1,17 +1,18 @@
-//===- NeutralElement.cpp - what leaves an operand as it is ---------------===//
+//===- CombinerIdentity.cpp - what leaves an operand as it is
+//--------------===//
 //
 // Part of tp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "NeutralElement.h"
+#include "CombinerIdentity.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
-static std::optional<APFloat> neutralFloat(Operation *op,
-                                           const llvm::fltSemantics &format) {
+static std::optional<APFloat>
+identityOfFloats(Operation *op, const llvm::fltSemantics &format) {
   if (isa<arith::AddFOp>(op))
     return APFloat::getZero(format, /*Negative=*/true);
   if (isa<arith::MulFOp>(op))
@@ -26,7 +27,7 @@ static std::optional<APFloat> neutralFloat(Operation *op,
   return std::nullopt;
 }
 
-static std::optional<APInt> neutralInteger(Operation *op, unsigned width) {
+static std::optional<APInt> identityOfIntegers(Operation *op, unsigned width) {
   if (isa<arith::AddIOp, arith::OrIOp, arith::XOrIOp, arith::MaxUIOp>(op))
     return APInt::getZero(width);
   if (isa<arith::MulIOp>(op))
@@ -40,18 +41,18 @@ static std::optional<APInt> neutralInteger(Operation *op, unsigned width) {
   return std::nullopt;
 }
 
-TypedAttr tp::target::neutralElement(Operation *op) {
+TypedAttr tp::target::identityOf(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumOperands() != 2)
     return {};
   Type type = op->getResult(0).getType();
   Builder builder(op->getContext());
   if (auto real = dyn_cast<FloatType>(type)) {
-    auto number = neutralFloat(op, real.getFloatSemantics());
+    auto number = identityOfFloats(op, real.getFloatSemantics());
     return number ? builder.getFloatAttr(type, *number) : TypedAttr();
   }
   if (!type.isIntOrIndex())
     return {};
-  auto number =
-      neutralInteger(op, type.isIndex() ? 64 : type.getIntOrFloatBitWidth());
+  auto number = identityOfIntegers(
+      op, type.isIndex() ? 64 : type.getIntOrFloatBitWidth());
   return number ? builder.getIntegerAttr(type, *number) : TypedAttr();
 }
