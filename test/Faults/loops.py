@@ -62,7 +62,7 @@ FAULTS = {
     ],
     "lib/Transforms/Propagate/Problem/PortChoices.cpp": [
         ("sums are reduced in every iteration",
-         "if («isCarried» && (isa<FloatType>(element)", "false", CARRIED_SUMS),
+         "if («addsUp» && (isa<FloatType>(element)", "false", CARRIED_SUMS),
         ("fully sharded weights are cut as iterations slice them",
          "return «isCutBy(use, dim)» ||", "false", LOOPS),
         ("weights that are kept whole are cut as iterations slice them",

@@ -11,17 +11,34 @@
 using namespace mlir;
 using namespace tp;
 
-int64_t tp::overlapDivisor(int64_t whole, int64_t offset, int64_t size) {
+/// The largest number all offsets and sizes of a cut of `size` elements at
+/// `offset` out of `whole` are multiples of.
+static int64_t overlapDivisor(int64_t whole, int64_t offset, int64_t size) {
   return std::gcd(std::gcd(whole, offset), size);
 }
 
-SmallVector<int64_t> tp::resultDims(tensor::ExtractSliceOp op) {
+/// For each dimension of a whole the dimension of its slice, -1 where the
+/// slice drops it.
+template <typename OpTy> static SmallVector<int64_t> dimsOfSlice(OpTy op) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
-  SmallVector<int64_t> result;
+  SmallVector<int64_t> dims;
   int64_t next = 0;
   for (unsigned i = 0; i < dropped.size(); ++i)
-    result.push_back(dropped[i] ? -1 : next++);
-  return result;
+    dims.push_back(dropped[i] ? -1 : next++);
+  return dims;
+}
+
+/// Whether the slice has all of dimension `dim` of a whole of `size`. Of a
+/// single element there is no other place.
+static bool takesAll(OffsetSizeAndStrideOpInterface op, unsigned dim,
+                     int64_t size) {
+  return op.getStaticSizes()[dim] == size &&
+         (op.getStaticOffsets()[dim] == 0 || size == 1);
+}
+
+/// Whether a cut of dimension `dim` of the whole may cut the slice too.
+static bool overlaps(OffsetSizeAndStrideOpInterface op, unsigned dim) {
+  return !op.isDynamicOffset(dim) && op.getStaticStrides()[dim] == 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -57,10 +74,17 @@ bool AtomicDims::isSupported(linalg::GenericOp op) {
   return !walk.wasInterrupted();
 }
 
-bool AtomicDims::isSupported(tensor::ExtractSliceOp op) {
-  return !ShapedType::isDynamicShape(op.getStaticOffsets()) &&
-         !ShapedType::isDynamicShape(op.getStaticSizes()) &&
+static bool isStaticSlice(OffsetSizeAndStrideOpInterface op) {
+  return !ShapedType::isDynamicShape(op.getStaticSizes()) &&
          !ShapedType::isDynamicShape(op.getStaticStrides());
+}
+
+bool AtomicDims::isSupported(tensor::ExtractSliceOp op) {
+  return isStaticSlice(op);
+}
+
+bool AtomicDims::isSupported(tensor::InsertSliceOp op) {
+  return isStaticSlice(op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,7 +132,11 @@ void AtomicDims::addOp(Operation *op) {
     uniteAll(kept.getSource(), kept.getResult());
   } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     if (isSupported(slice))
-      addSlice(slice);
+      addSlice(slice, slice.getSource(), slice.getResult());
+  } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
+    uniteAll(insert.getDest(), insert.getResult());
+    if (isSupported(insert))
+      addSlice(insert, insert.getDest(), insert.getSource());
   } else if (auto concat = dyn_cast<tensor::ConcatOp>(op)) {
     addConcat(concat);
   } else if (auto cast = dyn_cast<tensor::CastOp>(op)) {
@@ -143,17 +171,19 @@ void AtomicDims::addGeneric(linalg::GenericOp op) {
   }
 }
 
-void AtomicDims::addSlice(tensor::ExtractSliceOp op) {
-  for (auto [i, target] : llvm::enumerate(resultDims(op))) {
+template <typename OpTy>
+void AtomicDims::addSlice(OpTy op, Value whole, Value part) {
+  for (auto [i, target] : llvm::enumerate(dimsOfSlice(op))) {
     if (target < 0)
       continue;
-    DimId from = dims[op.getSource()][i], to = dims[op.getResult()][target];
-    int64_t offset = op.getStaticOffsets()[i], size = op.getStaticSizes()[i];
-    if (offset == 0 && size == classes.size(from))
+    DimId from = dims[whole][i], to = dims[part][target];
+    if (takesAll(op, i, classes.size(from)))
       classes.unite(from, to);
-    else if (op.getStaticStrides()[i] == 1)
+    else if (overlaps(op, i))
       classes.overlap(from, to,
-                      overlapDivisor(classes.size(from), offset, size));
+                      overlapDivisor(classes.size(from),
+                                     op.getStaticOffsets()[i],
+                                     op.getStaticSizes()[i]));
   }
 }
 
@@ -207,29 +237,37 @@ SmallVector<int64_t> AtomicDims::commonCuts(ArrayRef<DimId> dims,
   return common;
 }
 
-OverlapShapes AtomicDims::shapesOf(tensor::ExtractSliceOp op) const {
+template <typename OpTy>
+OverlapShapes AtomicDims::shapesOfSlice(OpTy op, Value whole,
+                                        Value part) const {
   OverlapShapes shapes;
   shapes.operands.resize(1);
-  ArrayRef<DimId> source = dims.at(op.getSource());
-  ArrayRef<DimId> result = dims.at(op.getResult());
-  for (auto [i, target] : llvm::enumerate(resultDims(op))) {
-    int64_t whole = classes.size(source[i]);
-    int64_t offset = op.getStaticOffsets()[i], size = op.getStaticSizes()[i];
-    if (offset == 0 && size == whole) {
-      llvm::append_range(shapes.operands[0], classes.factors(source[i]));
-      llvm::append_range(shapes.result, classes.factors(source[i]));
+  ArrayRef<DimId> from = dims.at(whole), to = dims.at(part);
+  for (auto [i, target] : llvm::enumerate(dimsOfSlice(op))) {
+    int64_t all = classes.size(from[i]), size = op.getStaticSizes()[i];
+    if (takesAll(op, i, all)) {
+      llvm::append_range(shapes.operands[0], classes.factors(from[i]));
+      llvm::append_range(shapes.result, classes.factors(from[i]));
       shapes.unit.push_back(0);
       continue;
     }
     SmallVector<int64_t> cuts;
-    if (target >= 0 && op.getStaticStrides()[i] == 1)
-      cuts = commonCuts({source[i], result[target]},
-                        overlapDivisor(whole, offset, size));
-    llvm::append_range(shapes.operands[0], factorsOf(whole, cuts, true));
+    if (target >= 0 && overlaps(op, i))
+      cuts = commonCuts({from[i], to[target]},
+                        overlapDivisor(all, op.getStaticOffsets()[i], size));
+    llvm::append_range(shapes.operands[0], factorsOf(all, cuts, true));
     llvm::append_range(shapes.result, factorsOf(size, cuts, true));
     shapes.unit.push_back(cuts.empty() ? 1 : cuts.back());
   }
   return shapes;
+}
+
+OverlapShapes AtomicDims::shapesOf(tensor::ExtractSliceOp op) const {
+  return shapesOfSlice(op, op.getSource(), op.getResult());
+}
+
+OverlapShapes AtomicDims::shapesOf(tensor::InsertSliceOp op) const {
+  return shapesOfSlice(op, op.getDest(), op.getSource());
 }
 
 OverlapShapes AtomicDims::shapesOf(tensor::ConcatOp op) const {

@@ -46,16 +46,25 @@ public:
   /// at dimensions of size 1) and whose captured tensors are only read by
   /// tensor.extract.
   static bool isSupported(mlir::linalg::GenericOp op);
-  /// Slices of static offset, size and stride, and concatenations.
+  /// Slices that are taken or written, of static size and stride; a dimension
+  /// whose offset is computed stays whole. `shapesOf` gives the shape of the
+  /// whole as the operand and that of the slice as the result.
   static bool isSupported(mlir::tensor::ExtractSliceOp op);
+  static bool isSupported(mlir::tensor::InsertSliceOp op);
   OverlapShapes shapesOf(mlir::tensor::ExtractSliceOp op) const;
+  OverlapShapes shapesOf(mlir::tensor::InsertSliceOp op) const;
+  /// Concatenations.
   OverlapShapes shapesOf(mlir::tensor::ConcatOp op) const;
 
 private:
   void addValue(mlir::Value value);
   void addOp(mlir::Operation *op);
   void addGeneric(mlir::linalg::GenericOp op);
-  void addSlice(mlir::tensor::ExtractSliceOp op);
+  template <typename OpTy>
+  void addSlice(OpTy op, mlir::Value whole, mlir::Value part);
+  template <typename OpTy>
+  OverlapShapes shapesOfSlice(OpTy op, mlir::Value whole,
+                              mlir::Value part) const;
   void addConcat(mlir::tensor::ConcatOp op);
   void uniteAll(mlir::Value left, mlir::Value right);
   /// Cuts common to all `dims` that divide `divisor`, ascending.
@@ -66,14 +75,6 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<DimId>> dims;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<DimId>> loops;
 };
-
-/// The largest number all offsets and sizes of a cut of `size` elements at
-/// `offset` out of `whole` are multiples of.
-int64_t overlapDivisor(int64_t whole, int64_t offset, int64_t size);
-
-/// For each dimension of a slice's source the dimension of its result, -1
-/// where the result drops it.
-llvm::SmallVector<int64_t> resultDims(mlir::tensor::ExtractSliceOp op);
 
 } // namespace tp
 

@@ -224,38 +224,80 @@ static Shape withoutUnits(ArrayRef<int64_t> shape) {
       llvm::make_filter_range(shape, [](int64_t size) { return size != 1; }));
 }
 
-void Refiner::refineSlice(tensor::ExtractSliceOp op) {
-  OverlapShapes shapes = atoms.shapesOf(op);
-  Value source = get(op.getSource(), shapes.operands[0]);
+namespace {
+/// Where a slice is, in the dimensions of a refined whole.
+struct SlicePlace {
   SmallVector<OpFoldResult> offsets, sizes, strides;
-  auto push = [&](int64_t offset, int64_t size, int64_t stride) {
-    offsets.push_back(builder.getIndexAttr(offset));
-    sizes.push_back(builder.getIndexAttr(size));
-    strides.push_back(builder.getIndexAttr(stride));
+};
+} // namespace
+
+/// The place of the slice in a whole of shape `sizes` before it is refined to
+/// `shapes`. `offsets` are the op's, of the new function.
+static SlicePlace refinedPlace(OffsetSizeAndStrideOpInterface op,
+                               ArrayRef<OpFoldResult> offsets,
+                               ArrayRef<int64_t> sizes,
+                               const OverlapShapes &shapes) {
+  Builder builder(op.getContext());
+  SlicePlace place;
+  auto push = [&](OpFoldResult offset, int64_t size, int64_t stride) {
+    place.offsets.push_back(offset);
+    place.sizes.push_back(builder.getIndexAttr(size));
+    place.strides.push_back(builder.getIndexAttr(stride));
   };
+  auto zero = builder.getIndexAttr(0);
   ArrayRef<int64_t> shape = shapes.operands[0];
   for (auto [i, unit] : llvm::enumerate(shapes.unit)) {
-    int64_t whole = op.getSourceType().getDimSize(i);
     // The major factor is cut; the others are whole.
-    int64_t rest = whole;
+    int64_t rest = sizes[i];
     bool first = true;
     while (!shape.empty() && rest > 1) {
       if (unit && first)
-        push(op.getStaticOffsets()[i] / unit, op.getStaticSizes()[i] / unit,
-             op.getStaticStrides()[i]);
+        push(op.isDynamicOffset(i)
+                 ? offsets[i]
+                 : builder.getIndexAttr(op.getStaticOffset(i) / unit),
+             op.getStaticSize(i) / unit, op.getStaticStride(i));
       else
-        push(0, shape.front(), 1);
+        push(zero, shape.front(), 1);
       first = false;
       rest /= shape.front();
       shape = shape.drop_front();
     }
   }
-  Shape resultShape = withoutUnits(shapes.result);
-  auto type =
-      RankedTensorType::get(resultShape, op.getSourceType().getElementType());
-  Value slice = tensor::ExtractSliceOp::create(builder, op.getLoc(), type,
-                                               source, offsets, sizes, strides);
+  return place;
+}
+
+SmallVector<OpFoldResult>
+Refiner::offsetsOf(OffsetSizeAndStrideOpInterface op) {
+  SmallVector<OpFoldResult> offsets = op.getMixedOffsets();
+  for (OpFoldResult &offset : offsets)
+    if (auto value = dyn_cast<Value>(offset))
+      offset = get(value);
+  return offsets;
+}
+
+void Refiner::refineSlice(tensor::ExtractSliceOp op) {
+  OverlapShapes shapes = atoms.shapesOf(op);
+  Value source = get(op.getSource(), shapes.operands[0]);
+  SlicePlace place =
+      refinedPlace(op, offsetsOf(op), op.getSourceType().getShape(), shapes);
+  auto type = RankedTensorType::get(withoutUnits(shapes.result),
+                                    op.getSourceType().getElementType());
+  Value slice =
+      tensor::ExtractSliceOp::create(builder, op.getLoc(), type, source,
+                                     place.offsets, place.sizes, place.strides);
   set(op.getResult(), slice);
+}
+
+void Refiner::refineSlice(tensor::InsertSliceOp op) {
+  OverlapShapes shapes = atoms.shapesOf(op);
+  Value source = get(op.getSource(), withoutUnits(shapes.result));
+  Value dest = get(op.getDest(), shapes.operands[0]);
+  SlicePlace place =
+      refinedPlace(op, offsetsOf(op), op.getDestType().getShape(), shapes);
+  Value whole =
+      tensor::InsertSliceOp::create(builder, op.getLoc(), source, dest,
+                                    place.offsets, place.sizes, place.strides);
+  set(op.getResult(), whole);
 }
 
 void Refiner::refineConcat(tensor::ConcatOp op) {
@@ -288,7 +330,9 @@ LogicalResult Refiner::refine(Operation *op) {
         tensor::EmptyOp::create(builder, op->getLoc(), type.getShape(),
                                 type.getElementType()));
   } else if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
-    set(op->getResult(0), get(op->getOperand(0)));
+    // What reads it takes its own shape of what there was before the reshape.
+    Value source = values.lookup(op->getOperand(0));
+    set(op->getResult(0), source ? source : op->getOperand(0));
   } else if (auto pin = dyn_cast<ConstrainOp>(op)) {
     return refineConstrain(pin);
   } else if (auto kept = dyn_cast<KeptOp>(op)) {
@@ -298,6 +342,9 @@ LogicalResult Refiner::refine(Operation *op) {
   } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
              slice && AtomicDims::isSupported(slice)) {
     refineSlice(slice);
+  } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op);
+             insert && AtomicDims::isSupported(insert)) {
+    refineSlice(insert);
   } else if (auto concat = dyn_cast<tensor::ConcatOp>(op)) {
     refineConcat(concat);
   } else if (auto cast = dyn_cast<tensor::CastOp>(op);

@@ -27,6 +27,10 @@ private:
   void refineGeneric(mlir::linalg::GenericOp op);
   mlir::LogicalResult refineConstrain(ConstrainOp op);
   void refineSlice(mlir::tensor::ExtractSliceOp op);
+  void refineSlice(mlir::tensor::InsertSliceOp op);
+  /// The offsets of the op, in the new function.
+  llvm::SmallVector<mlir::OpFoldResult>
+  offsetsOf(mlir::OffsetSizeAndStrideOpInterface op);
   void refineConcat(mlir::tensor::ConcatOp op);
   bool refineConstant(mlir::arith::ConstantOp op);
   /// An unsupported op keeps its shapes.

@@ -70,6 +70,10 @@ static LogicalResult verifyOp(Operation *op, const AtomicDims &atoms) {
       slice && AtomicDims::isSupported(slice))
     return expectShape(op, slice.getSource(),
                        atoms.shapesOf(slice).operands[0]);
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op);
+      insert && AtomicDims::isSupported(insert))
+    return expectShape(op, insert.getDest(),
+                       atoms.shapesOf(insert).operands[0]);
   if (auto concat = dyn_cast<tensor::ConcatOp>(op)) {
     OverlapShapes shapes = atoms.shapesOf(concat);
     for (auto [input, shape] : llvm::zip(concat.getInputs(), shapes.operands))

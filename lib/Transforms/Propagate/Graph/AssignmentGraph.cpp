@@ -200,6 +200,7 @@ LogicalResult GraphReader::readArgument(unsigned index) {
   node.entry = entry;
   node.pins = *pins;
   node.isUserInput = kind && kind == "user_input";
+  node.isCarried = kind && kind == attr::carriedKind;
   node.free = freePorts(attributes, graph.mesh());
   node.key = portKey(1, index);
   node.results.push_back(addValue(argument, node.key,

@@ -60,6 +60,8 @@ struct Node {
   llvm::SmallVector<unsigned, 1> results;
   /// An argument that is data, not part of the model.
   bool isUserInput = false;
+  /// An argument that iterations of a loop hand on.
+  bool isCarried = false;
   /// One entry per axis part of the program.
   llvm::SmallVector<std::optional<Pin>, 2> pins;
   /// Arguments and results without a pin there, one entry per axis part: tp
@@ -178,19 +180,6 @@ void findSegmentations(AssignmentGraph &graph);
 
 /// Finds the ports that are tied to a parameter.
 void findTiedPorts(AssignmentGraph &graph);
-
-/// The factors that `use` may split to take shards of dimension `dim` of a
-/// weight: those that count whole things (heads), major first. The size of one
-/// of them is not among them, nor what only packs several weights side by side.
-llvm::SmallVector<unsigned> wholeFactors(const AssignmentGraph &graph,
-                                         SlotUse use, int64_t dim);
-
-/// Whether dimension `dim` of a weight counts heads, too few of them for all
-/// ranks up to `part`: some ranks may share one then, and all have to where the
-/// major sub-axes hold them one by one.
-enum class HeadSharing { None, Some, All };
-HeadSharing headSharing(const AssignmentGraph &graph, unsigned value,
-                        int64_t dim, AxisPart part);
 
 /// Cuts axes into the sub-axes over which heads divide where they are fewer
 /// than ranks, and gives every node its pins on the parts. Before, nodes have

@@ -13,65 +13,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AssignmentGraph.h"
+#include "Heads.h"
 #include <numeric>
 #include <set>
 
 using namespace mlir;
 using namespace tp;
 using namespace tp::propagate;
-
-SmallVector<unsigned> propagate::wholeFactors(const AssignmentGraph &graph,
-                                              SlotUse use, int64_t dim) {
-  const ShardingRule &rule = graph.nodes[use.node].rule;
-  SmallVector<unsigned> whole;
-  if (use.slot >= rule.slotFactors.size())
-    return whole;
-  for (unsigned number : rule.slotFactors[use.slot][dim]) {
-    const Factor &factor = rule.factors[number];
-    // Of q, k and v side by side nobody holds one alone.
-    bool isPacking =
-        llvm::any_of(factor.segmentations, [&](ArrayRef<int64_t> segments) {
-          return static_cast<int64_t>(segments.size()) == factor.size;
-        });
-    if (factor.size > 1 && !(whole.empty() && isPacking))
-      whole.push_back(number);
-  }
-  if (whole.size() > 1)
-    whole.pop_back();
-  return whole;
-}
-
-/// The sizes of the factors that count the heads of a dimension, major first;
-/// none where it is made of single elements.
-static SmallVector<int64_t> headFactors(const AssignmentGraph &graph,
-                                        SlotUse use, int64_t dim) {
-  const ShardingRule &rule = graph.nodes[use.node].rule;
-  SmallVector<int64_t> sizes;
-  SmallVector<unsigned> factors = wholeFactors(graph, use, dim);
-  // One thing per element is no head.
-  if (factors.empty() ||
-      rule.slotFactors[use.slot][dim].back() == factors.back())
-    return sizes;
-  for (unsigned factor : factors)
-    sizes.push_back(rule.factors[factor].size);
-  return sizes;
-}
-
-HeadSharing propagate::headSharing(const AssignmentGraph &graph, unsigned value,
-                                   int64_t dim, AxisPart part) {
-  HeadSharing sharing = HeadSharing::None;
-  for (SlotUse use : graph.usesOfTensor(value)) {
-    int64_t heads = 1;
-    for (int64_t size : headFactors(graph, use, dim))
-      heads *= size;
-    if (heads > 1 && part.major % heads == 0)
-      return HeadSharing::All;
-    if (heads > 1 && heads < part.major * part.size)
-      sharing = HeadSharing::Some;
-  }
-  return sharing;
-}
 
 /// Whether the port, or the parameter whose state it is, is gathered where it
 /// is used; before axes are cut.

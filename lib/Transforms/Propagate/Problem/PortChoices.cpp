@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AxisModelBuilder.h"
+#include "Graph/Heads.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -162,8 +163,9 @@ std::vector<Placement> AxisModelBuilder::freeLayouts(unsigned parameter) const {
   if (node.free[partNumber] == FreePort::FullySharded)
     return {evenShard(parameter)};
   std::vector<Placement> found;
-  // A minor sub-axis goes on where the major one has cut, or the ranks share
-  // the heads.
+  // Of a parameter a minor sub-axis goes on where the major one has cut, or the
+  // ranks share the heads. What iterations carry to others may be cut anywhere:
+  // query heads in groups, and within a group.
   std::optional<int64_t> cut;
   bool isCutByMinor = false;
   for (auto [other, made] : llvm::enumerate(decided.of[parameter])) {
@@ -172,7 +174,7 @@ std::vector<Placement> AxisModelBuilder::freeLayouts(unsigned parameter) const {
     cut = made->port.dim;
     isCutByMinor |= graph.parts[other].major > part.major;
   }
-  if (cut) {
+  if (cut && !node.isCarried) {
     HeadSharing sharing = headSharing(graph, value, *cut, part);
     if (!isCutByMinor && sharing == HeadSharing::All)
       return {Placement::replicate()};
@@ -183,8 +185,8 @@ std::vector<Placement> AxisModelBuilder::freeLayouts(unsigned parameter) const {
       found.push_back(Placement::replicate());
     return found;
   }
-  bool isCarried = node.free[partNumber] == FreePort::Carried;
-  if (node.free[partNumber] == FreePort::Any || isCarried)
+  bool addsUp = node.free[partNumber] == FreePort::Carried;
+  if (node.free[partNumber] == FreePort::Any || addsUp)
     found.push_back(Placement::replicate());
   for (int64_t dim = 0; dim < graph.type(value).getRank(); ++dim)
     if (graph.type(value).getDimSize(dim) > 1)
@@ -192,8 +194,8 @@ std::vector<Placement> AxisModelBuilder::freeLayouts(unsigned parameter) const {
         if (portFits(parameter, shard))
           found.push_back(shard);
   Type element = graph.type(value).getElementType();
-  if (isCarried && (isa<FloatType>(element) || element.isInteger(32) ||
-                    element.isInteger(64)))
+  if (addsUp && (isa<FloatType>(element) || element.isInteger(32) ||
+                 element.isInteger(64)))
     found.push_back(Placement::partial(ReductionKind::Sum));
   if (found.empty())
     found.push_back(Placement::replicate());
