@@ -13,8 +13,6 @@ EMBEDDING = "Transforms/Propagate/embedding.mlir"
 SEGMENTS = "Transforms/Propagate/segments.mlir"
 PADS = "Transforms/Propagate/pads.mlir"
 NORMALIZE = "Transforms/Normalize/normalize.mlir"
-DYNAMIC_SLICES = "Transforms/Normalize/dynamic-slices.mlir"
-GROUPED_HEADS = "Python/FromJax/grouped-heads.test"
 NUMBERS = "Transforms/Normalize/numbers.mlir"
 NORMALIZE_INVALID = "Transforms/Normalize/normalize-invalid.mlir"
 APPLY_PLAN = "Transforms/Plan/apply-plan.mlir"
@@ -157,16 +155,6 @@ FAULTS = {
          "groups > «1»)",
          "ranks", SUB_AXES),
     ],
-    "lib/Transforms/Propagate/Graph/Heads.cpp": [
-        ("heads are counted in elements",
-         "if («factors.size() > 1»)\n"
-         "    factors.pop_back();",
-         "false", SUB_AXES),
-        ("heads of a dimension of their own are elements",
-         "if («isOfHeads(graph, use, dim)»)\n", "false", SUB_AXES),
-        ("heads are not followed through views of a weight",
-         "if («!graph.isWeight[value]»)\n", "true", GROUPED_HEADS),
-    ],
     "lib/Transforms/Plan/Axes/SplitPlans.cpp": [
         ("several plans may be for the same axes",
          "if («isNew»)\n      continue;\n    InFlightDiagnostic",
@@ -185,8 +173,6 @@ FAULTS = {
         ("an axis by itself chooses what is shared evenly",
          "if («isFullySharded(other)»)\n          layout.entries",
          "other == partNumber", SEVERAL_AXES),
-        ("what iterations carry is cut as parameters are",
-         "if (cut && «!node.isCarried»)", "true", GROUPED_HEADS),
         ("weights in chunks of elements",
          "if («pin->inChunksOfUses»)\n"
          "    shards = shardsOfUses",
@@ -228,13 +214,7 @@ FAULTS = {
          "return «isOfIndices(generic)»;",
          "false", NORMALIZE),
     ],
-    "lib/Transforms/Normalize/AtomicDims.cpp": [
-        ("a dimension is cut where a computed place may be within a part",
-         "return «!op.isDynamicOffset(dim)» &&", "true", DYNAMIC_SLICES),
-    ],
     "lib/Transforms/Normalize/Refine.cpp": [
-        ("a computed place is taken for a constant",
-         "push(«op.isDynamicOffset(i)»\n", "false", DYNAMIC_SLICES),
         ("slice: begins at another part",
          "builder.getIndexAttr(«op.getStaticOffset(i) / unit»)", "0", NUMBERS),
         ("concat: along another dimension",

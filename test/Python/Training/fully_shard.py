@@ -80,6 +80,9 @@ def main() -> None:
     both = {"dp": 2, "tp": 2}
     check(model, case, data, "fsdp and tp", {"dp": UNITS, "tp": TITAN}, both)
     check(model, case, data, "zero and tp", {"dp": {"": FullyShard(stage=2)}, "tp": TITAN}, both)
+    for stage in 1, 2:
+        check(model, case, data, f"zero {stage} and auto",
+              {"dp": {"": FullyShard(stage=stage)}, "tp": "auto"}, both)
 
 
 if __name__ == "__main__":

@@ -200,7 +200,6 @@ LogicalResult GraphReader::readArgument(unsigned index) {
   node.entry = entry;
   node.pins = *pins;
   node.isUserInput = kind && kind == "user_input";
-  node.isCarried = kind && kind == attr::carriedKind;
   node.free = freePorts(attributes, graph.mesh());
   node.key = portKey(1, index);
   node.results.push_back(addValue(argument, node.key,
@@ -316,9 +315,12 @@ LogicalResult GraphReader::checkFreePorts() {
     for (auto [axis, free] : llvm::enumerate(node.free)) {
       if (free != FreePort::AsParameter)
         continue;
-      std::optional<FreePort> there;
-      if (node.tiedTo)
-        there = graph.nodes[*node.tiedTo].free[axis];
+      // An update of a state has the state's layout, which may be that of the
+      // state's parameter.
+      std::optional<FreePort> there = FreePort::AsParameter;
+      for (std::optional<unsigned> at = node.tiedTo;
+           there == FreePort::AsParameter && at; at = graph.nodes[*at].tiedTo)
+        there = graph.nodes[*at].free[axis];
       if (!there || there == FreePort::AsParameter)
         return mlir::emitError(graph.location(node))
                << graph.describe(node) << " is pinned '"

@@ -60,8 +60,6 @@ struct Node {
   llvm::SmallVector<unsigned, 1> results;
   /// An argument that is data, not part of the model.
   bool isUserInput = false;
-  /// An argument that iterations of a loop hand on.
-  bool isCarried = false;
   /// One entry per axis part of the program.
   llvm::SmallVector<std::optional<Pin>, 2> pins;
   /// Arguments and results without a pin there, one entry per axis part: tp

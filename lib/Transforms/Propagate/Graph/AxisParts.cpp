@@ -125,6 +125,7 @@ void propagate::cutAxes(AssignmentGraph &graph) {
     }
   }
   for (Node &node : graph.nodes)
-    if (node.tiedTo)
-      node.pins = graph.nodes[*node.tiedTo].pins;
+    for (size_t part = 0; node.tiedTo && part < node.pins.size(); ++part)
+      if (part >= node.free.size() || !node.free[part])
+        node.pins[part] = graph.nodes[*node.tiedTo].pins[part];
 }

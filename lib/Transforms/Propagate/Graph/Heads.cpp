@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Heads.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace tp;
@@ -55,37 +56,74 @@ sideOfProduct(const ShardingRule &rule, unsigned weight, unsigned factor) {
   return isSide ? std::optional(kind) : std::nullopt;
 }
 
-/// Whether the elements of what dimension `dim` of a weight counts are a later
-/// dimension: both are columns of a product, or rows.
+namespace {
+/// Dimensions of a slot that are one dimension of a weight, major first.
+struct DimsOfUse {
+  SlotUse use;
+  SmallVector<unsigned> dims;
+};
+} // namespace
+
+/// Whether other dimensions have the elements of what `dims` count: both are
+/// columns of a product, or rows.
+static bool isOfHeadsIn(const ShardingRule &rule, unsigned weight,
+                        ArrayRef<unsigned> dims) {
+  const TensorFactors &all = rule.slotFactors[weight];
+  std::optional<FactorKind> side =
+      sideOfProduct(rule, weight, all[dims.back()].back());
+  if (llvm::count(rule.initOf, std::nullopt) < 2 || !side)
+    return false;
+  for (auto [other, factors] : llvm::enumerate(all))
+    for (unsigned factor : factors)
+      if (!llvm::is_contained(dims, other) && rule.factors[factor].size > 1 &&
+          sideOfProduct(rule, weight, factor) == side)
+        return true;
+  return false;
+}
+
+/// The dimensions of a result that have factors of `dims` of a slot.
+static SmallVector<unsigned> dimsOfResult(const ShardingRule &rule,
+                                          unsigned slot,
+                                          ArrayRef<unsigned> dims,
+                                          unsigned result) {
+  SmallVector<unsigned> found;
+  for (auto [dim, factors] : llvm::enumerate(rule.resultFactors[result]))
+    if (llvm::any_of(factors, [&](unsigned factor) {
+          return llvm::any_of(dims, [&](unsigned from) {
+            return llvm::is_contained(rule.slotFactors[slot][from], factor);
+          });
+        }))
+      found.push_back(dim);
+  return found;
+}
+
+/// Whether some product that reads the weight, or what is made of weights
+/// alone from it, has dimension `dim` as heads.
 static bool isOfHeads(const AssignmentGraph &graph, SlotUse use, int64_t dim) {
-  const Node &node = graph.nodes[use.node];
-  const ShardingRule &rule = node.rule;
-  if (node.kind != Node::Kind::Op || rule.slotFactors[use.slot][dim].empty())
-    return false;
-  unsigned last = rule.slotFactors[use.slot][dim].back();
-  // What is made of weights alone is one.
-  for (auto [result, value] : llvm::enumerate(node.results)) {
-    if (!graph.isWeight[value])
+  std::vector<DimsOfUse> work = {{use, {unsigned(dim)}}};
+  // A weight may be read several times on each way.
+  llvm::SmallDenseSet<std::pair<unsigned, unsigned>> seen;
+  for (size_t next = 0; next < work.size(); ++next) {
+    auto [at, dims] = work[next];
+    const Node &node = graph.nodes[at.node];
+    const ShardingRule &rule = node.rule;
+    if (node.kind != Node::Kind::Op || at.slot >= rule.slotFactors.size() ||
+        rule.slotFactors[at.slot][dims.back()].empty())
       continue;
-    for (auto [next, factors] : llvm::enumerate(rule.resultFactors[result]))
-      if (!factors.empty() && factors.back() == last)
-        return llvm::any_of(graph.uses[value], [&, next = next](SlotUse of) {
-          return isOfHeads(graph, of, next);
-        });
-    return false;
+    bool isOfWeights = false;
+    for (auto [result, value] : llvm::enumerate(node.results)) {
+      if (!graph.isWeight[value])
+        continue;
+      isOfWeights = true;
+      SmallVector<unsigned> made = dimsOfResult(rule, at.slot, dims, result);
+      if (!made.empty() && seen.insert({value, made.back()}).second)
+        for (SlotUse each : graph.uses[value])
+          work.push_back({each, made});
+    }
+    if (!isOfWeights && isOfHeadsIn(rule, at.slot, dims))
+      return true;
   }
-  bool isProduct = llvm::count(rule.initOf, std::nullopt) > 1;
-  std::optional<FactorKind> side = sideOfProduct(rule, use.slot, last);
-  if (!isProduct || !side)
-    return false;
-  ArrayRef<DimFactors> later =
-      ArrayRef(rule.slotFactors[use.slot]).drop_front(dim + 1);
-  return llvm::any_of(later, [&](const DimFactors &factors) {
-    return llvm::any_of(factors, [&](unsigned factor) {
-      return rule.factors[factor].size > 1 &&
-             sideOfProduct(rule, use.slot, factor) == side;
-    });
-  });
+  return false;
 }
 
 SmallVector<unsigned> propagate::wholeFactors(const AssignmentGraph &graph,

@@ -8,7 +8,9 @@
 // A training step's results are the next step's arguments. A pin leaves open in
 // which chunks a weight is split, and whether it is where heads are fewer than
 // ranks: that is decided once for a parameter, its states and what becomes of
-// them. An update of another argument (a cache) has the layout of that one.
+// them. An update of another argument (a cache) has the layout of that one. A
+// state that is sharded by itself on an axis, as in ZeRO, has the layout of its
+// parameter on the others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,10 +26,12 @@ static bool asksTheSame(const AssignmentGraph &graph, const Node &a,
   unsigned first = a.slots.empty() ? a.results.front() : a.slots.front();
   if (graph.type(first).getShape() != graph.type(b.results.front()).getShape())
     return false;
-  return llvm::all_of(llvm::zip_equal(a.pins, b.pins), [](const auto &pins) {
-    const auto &[one, other] = pins;
-    return one.has_value() == other.has_value() &&
-           (!one || one->placement == other->placement);
+  return llvm::all_of(llvm::seq<size_t>(0, a.pins.size()), [&](size_t axis) {
+    // What is free asks for nothing there.
+    const std::optional<Pin> &one = a.pins[axis], &other = b.pins[axis];
+    return (axis < a.free.size() && a.free[axis]) ||
+           (one.has_value() == other.has_value() &&
+            (!one || one->placement == other->placement));
   });
 }
 
@@ -38,6 +42,13 @@ static void findTiedPorts(AssignmentGraph &graph, unsigned entry) {
   for (auto [number, node] : llvm::enumerate(graph.nodes))
     if (node.kind == Node::Kind::Argument && node.entry == entry)
       nodeOfArgument[node.index] = number;
+  auto parameterOf = [&](unsigned argument) -> std::optional<unsigned> {
+    StringRef name = arguments.name(argument);
+    ArrayRef<unsigned> found = arguments.find(("parameter:" + name).str());
+    if (found.size() != 1 || !nodeOfArgument.contains(found.front()))
+      return std::nullopt;
+    return nodeOfArgument.lookup(found.front());
+  };
   // The parameter of a parameter or state; of another argument itself.
   auto ownerOf = [&](unsigned argument) -> std::optional<unsigned> {
     if (!arguments.isParameterOrState(argument))
@@ -48,11 +59,7 @@ static void findTiedPorts(AssignmentGraph &graph, unsigned entry) {
         llvm::is_contained(graph.nodes[node->second].free,
                            FreePort::FullySharded))
       return node->second;
-    StringRef name = arguments.name(argument);
-    ArrayRef<unsigned> found = arguments.find(("parameter:" + name).str());
-    if (found.size() != 1 || !nodeOfArgument.contains(found.front()))
-      return std::nullopt;
-    return nodeOfArgument.lookup(found.front());
+    return parameterOf(argument);
   };
   for (auto [number, node] : llvm::enumerate(graph.nodes)) {
     std::optional<unsigned> owner;
@@ -60,7 +67,9 @@ static void findTiedPorts(AssignmentGraph &graph, unsigned entry) {
       continue;
     if (node.kind == Node::Kind::Argument &&
         arguments.isOptimizerState(node.index))
-      owner = ownerOf(node.index);
+      owner = llvm::is_contained(node.free, FreePort::AsParameter)
+                  ? parameterOf(node.index)
+                  : ownerOf(node.index);
     else if (node.kind == Node::Kind::Result)
       if (std::optional<unsigned> old =
               arguments.updatedBy(results, node.index))

@@ -43,8 +43,17 @@ bool AxisModelBuilder::portFits(unsigned number, const Placement &port) const {
 std::vector<Placement> AxisModelBuilder::shardsOfUses(unsigned value,
                                                       int64_t dim) const {
   std::vector<Placement> shards;
-  for (SlotUse use : graph.usesOfTensor(value)) {
+  SmallVector<SlotUse> uses = graph.usesOfTensor(value);
+  llvm::SmallDenseSet<unsigned> followed = {value};
+  for (size_t next = 0; next < uses.size(); ++next) {
+    SlotUse use = uses[next];
     const Node &node = graph.nodes[use.node];
+    // What a part of a loop hands on is read by the others: as the argument
+    // that it becomes.
+    if (node.kind == Node::Kind::Result && node.tiedTo)
+      if (unsigned argument = graph.nodes[*node.tiedTo].results.front();
+          followed.insert(argument).second)
+        llvm::append_range(uses, graph.usesOfTensor(argument));
     if (node.isPort())
       continue;
     SmallVector<unsigned> factors = wholeFactors(graph, use, dim);
@@ -163,9 +172,9 @@ std::vector<Placement> AxisModelBuilder::freeLayouts(unsigned parameter) const {
   if (node.free[partNumber] == FreePort::FullySharded)
     return {evenShard(parameter)};
   std::vector<Placement> found;
-  // Of a parameter a minor sub-axis goes on where the major one has cut, or the
-  // ranks share the heads. What iterations carry to others may be cut anywhere:
-  // query heads in groups, and within a group.
+  // Of a weight a minor sub-axis goes on where the major one has cut, or the
+  // ranks share the heads. States and what iterations carry may be cut
+  // anywhere: query heads in groups, and within a group.
   std::optional<int64_t> cut;
   bool isCutByMinor = false;
   for (auto [other, made] : llvm::enumerate(decided.of[parameter])) {
@@ -174,7 +183,7 @@ std::vector<Placement> AxisModelBuilder::freeLayouts(unsigned parameter) const {
     cut = made->port.dim;
     isCutByMinor |= graph.parts[other].major > part.major;
   }
-  if (cut && !node.isCarried) {
+  if (cut && node.free[partNumber] == FreePort::Sharded) {
     HeadSharing sharing = headSharing(graph, value, *cut, part);
     if (!isCutByMinor && sharing == HeadSharing::All)
       return {Placement::replicate()};
@@ -205,11 +214,13 @@ std::vector<Placement> AxisModelBuilder::freeLayouts(unsigned parameter) const {
 void AxisModelBuilder::addFreePort(unsigned number) {
   const Node &node = graph.nodes[number];
   bool isTied = node.free[partNumber] == FreePort::AsParameter;
-  unsigned parameter = isTied ? *node.tiedTo : number;
+  unsigned parameter = number;
+  while (graph.nodes[parameter].free[partNumber] == FreePort::AsParameter)
+    parameter = *graph.nodes[parameter].tiedTo;
   for (const Placement &placement : freeLayouts(parameter))
     addPort(number, placement);
   if (isTied)
-    model.problem.tied.push_back({parameter, number});
+    model.problem.tied.push_back({*node.tiedTo, number});
 }
 
 void AxisModelBuilder::addPinnedPorts(unsigned number, const Pin &pin,
