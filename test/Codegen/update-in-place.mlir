@@ -127,11 +127,13 @@ func.func @products(%x: memref<4x4xf32>, %s: memref<4x4xf32> {tp.name = "s"}, %t
 
 // -----
 
-// An argument that nothing reads, one stored in another order, and parts of one
-// memory keep their memory.
+// An argument that nothing reads is there for its next value. One stored in
+// another order, and parts of one memory, keep their memory.
 
 // CHECK-LABEL: @alone
+// CHECK-SAME: %{{[^:]*}}: memref<4xf32>, %[[UNREAD:[^:]*]]: memref<4xf32>
 // CHECK-SAME: (memref<4xf32> {tp.updates = "unread"}, memref<4x2xf32> {tp.updates = "turned"}, memref<4xf32> {tp.copied = "the argument is in one memory with others", tp.updates = "part"})
+// CHECK: tp.alloc in %[[UNREAD]] of memref<4xf32>
 // CHECK-NOT: tp.alloc in
 func.func @alone(%x: memref<4xf32>, %unread: memref<4xf32> {tp.name = "unread"}, %turned: memref<4x2xf32, strided<[1, 4]>> {tp.name = "turned"}, %part: memref<4xf32> {tp.name = "part"}, %other: memref<4xf32> {tp.name = "other"}, %joined: memref<8xf32> {tp.joined = array<i64: 3, 4>}) -> (memref<4xf32> {tp.updates = "unread"}, memref<4x2xf32> {tp.updates = "turned"}, memref<4xf32> {tp.updates = "part"}) {
   %0 = tp.alloc : memref<4xf32>

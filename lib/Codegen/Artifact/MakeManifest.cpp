@@ -12,6 +12,7 @@
 #include "tp/IR/Entries.h"
 #include "tp/IR/ModuleLocation.h"
 #include "tp/IR/PortAttributes.h"
+#include "tp/IR/PortNames.h"
 #include <numeric>
 
 using namespace mlir;
@@ -193,6 +194,11 @@ static LogicalResult describeArguments(const ManifestSource &program,
   for (const JoinedArguments &group : *joined)
     if (isUsed(group.memory))
       readAsPart.insert_range(group.parts);
+  // What a step makes for the next one is kept, also where only the caller asks
+  // for it.
+  llvm::SmallDenseSet<unsigned> updated;
+  for (auto [argument, result] : tp::updatesOf(function))
+    updated.insert(argument);
   for (BlockArgument argument : function.getArguments()) {
     if (!partsOf(argument).empty() || isCarried(argument))
       continue;
@@ -203,7 +209,8 @@ static LogicalResult describeArguments(const ManifestSource &program,
                      argument.getLoc(), "argument" + Twine(i), "user_input");
     if (failed(port))
       return failure();
-    port->dead = !isUsed(argument) && !readAsPart.contains(argument);
+    port->dead = !isUsed(argument) && !readAsPart.contains(argument) &&
+                 !updated.contains(i);
     port->source = sourceOf(
         *port, function.getArgAttrOfType<ArrayAttr>(i, tp::attr::aliases));
     if (auto from =

@@ -134,8 +134,7 @@ LogicalResult InPlaceUpdates::run() {
         return failure();
       continue;
     }
-    if (!next || !samePort(argument, result) ||
-        (!isUsed(program.getArgument(argument)) && !isJoined(argument)))
+    if (!next || !samePort(argument, result))
       continue;
     FailureOr<std::string> reason = tryUpdate(argument, next);
     if (failed(reason))
