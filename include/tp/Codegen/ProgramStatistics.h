@@ -8,16 +8,30 @@
 #ifndef TP_CODEGEN_PROGRAMSTATISTICS_H
 #define TP_CODEGEN_PROGRAMSTATISTICS_H
 
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Location.h"
 #include "tp/Sharding/RingCost.h"
 #include <array>
 #include <cstdint>
+#include <vector>
 
 namespace tp {
+
+/// A value in a rank's memory: of what type, and the op that makes it.
+struct HeldValue {
+  mlir::Type elementType;
+  llvm::SmallVector<int64_t> shape;
+  int64_t bytes;
+  mlir::Location location;
+};
 
 /// Sizes in bytes per rank.
 struct ProgramStatistics {
   int64_t arenaBytes = 0, peakLiveBytes = 0, weightsBytes = 0;
   int64_t constantsBytes = 0, scratchBytes = 0;
+  /// The largest values of the arena when the most bytes of it are live,
+  /// largest first.
+  std::vector<HeldValue> atPeak;
   /// Of all arguments that are read, and of all results.
   int64_t argumentsBytes = 0, resultsBytes = 0;
   /// The bytes that a rank sends on rings.

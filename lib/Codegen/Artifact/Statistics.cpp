@@ -87,7 +87,10 @@ tp::target::statisticsOf(ArrayRef<ManifestSource> entries) {
       sum += double(times) * operations;
     all.constantsBytes += one.constantsBytes;
     all.arenaBytes = std::max(all.arenaBytes, one.arenaBytes);
-    all.peakLiveBytes = std::max(all.peakLiveBytes, one.peakLiveBytes);
+    if (one.peakLiveBytes > all.peakLiveBytes) {
+      all.peakLiveBytes = one.peakLiveBytes;
+      all.atPeak = one.atPeak;
+    }
     all.scratchBytes = std::max(all.scratchBytes, one.scratchBytes);
   }
   // What several read was added up more than once.
@@ -139,6 +142,7 @@ tp::ProgramStatistics tp::target::statisticsOf(const ManifestSource &program) {
   }
   statistics.arenaBytes = program.memory.arena;
   statistics.peakLiveBytes = program.memory.peakLive;
+  statistics.atPeak = program.memory.atPeak;
   statistics.constantsBytes = program.memory.constants;
   statistics.scratchBytes = program.scratchBytes;
   return statistics;

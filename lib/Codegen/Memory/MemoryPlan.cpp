@@ -14,6 +14,9 @@
 using namespace mlir;
 using namespace tp::target;
 
+/// How many values are told of those that are live at the peak.
+static constexpr size_t mostAtPeak = 3;
+
 namespace {
 class MemoryPlanner {
 public:
@@ -153,14 +156,38 @@ llvm::MapVector<Value, Lifetime> MemoryPlanner::owners() const {
 }
 
 void MemoryPlanner::measurePeak() {
+  llvm::MapVector<Value, Lifetime> blocks = owners();
   // What becomes live at a position, less what was live before it alone.
   std::vector<int64_t> change(commands.size() + 1, 0);
-  for (const auto &[value, block] : owners()) {
+  for (const auto &[value, block] : blocks) {
     change[block.first] += block.bytes;
     change[block.last + 1] -= block.bytes;
   }
-  for (int64_t live = 0; int64_t bytes : change)
-    sizes.peakLive = std::max(sizes.peakLive, live += bytes);
+  int64_t live = 0, peak = 0;
+  for (auto [position, bytes] : llvm::enumerate(change)) {
+    live += bytes;
+    if (live <= sizes.peakLive)
+      continue;
+    sizes.peakLive = live;
+    peak = static_cast<int64_t>(position);
+  }
+  // By owner: of two values in one memory the one that takes it over.
+  llvm::MapVector<Value, Value> there;
+  for (const auto &[value, lifetime] : lifetimes)
+    if (lifetime.first <= peak && peak <= lifetime.last)
+      there[owner(value)] = value;
+  for (const auto &[memory, value] : there) {
+    auto type = cast<MemRefType>(value.getType());
+    sizes.atPeak.push_back({type.getElementType(),
+                            llvm::to_vector(type.getShape()), bytesOf(type),
+                            value.getLoc()});
+  }
+  llvm::stable_sort(sizes.atPeak,
+                    [](const tp::HeldValue &a, const tp::HeldValue &b) {
+                      return a.bytes > b.bytes;
+                    });
+  if (sizes.atPeak.size() > mostAtPeak)
+    sizes.atPeak.erase(sizes.atPeak.begin() + mostAtPeak, sizes.atPeak.end());
 }
 
 bool MemoryPlanner::isGatherOfArgument(Operation *command) const {

@@ -10,6 +10,7 @@
 
 #include "Program/KernelPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tp/Codegen/ProgramStatistics.h"
 
 namespace tp::target {
 
@@ -18,6 +19,8 @@ struct MemorySizes {
   int64_t arena = 0;
   /// The most bytes of arena values that are live at one command.
   int64_t peakLive = 0;
+  /// The largest of these values, largest first.
+  std::vector<tp::HeldValue> atPeak;
   int64_t constants = 0;
 };
 

@@ -149,9 +149,13 @@ const MemoryChoice *MemoryChoices::best(int64_t limit) const {
 
 void MemoryChoices::remark(const MemoryChoice &chosen, int64_t limit,
                            Location loc) const {
-  if (chosen.recompute.empty())
-    return;
   const MemoryChoice &plain = tried.front();
+  bool hasLayouts =
+      chosen.bytePrice != plain.bytePrice &&
+      (chosen.ringBytes != plain.ringBytes ||
+       (chosen.recompute.empty() && chosen.heldBytes != plain.heldBytes));
+  if (chosen.recompute.empty() && !hasLayouts)
+    return;
   double more = plain.picoseconds
                     ? std::max(0.0, 100 * (double(chosen.picoseconds) /
                                                double(plain.picoseconds) -
@@ -159,9 +163,14 @@ void MemoryChoices::remark(const MemoryChoice &chosen, int64_t limit,
                     : 0;
   InFlightDiagnostic remark = emitRemark(loc);
   remark << "a rank holds " << chosen.heldBytes << " bytes instead of "
-         << plain.heldBytes
-         << ", as modules are computed again in the backward pass"
-         << (chosen.heldBytes > limit ? ", and still more than the limit of "
+         << plain.heldBytes << ", as ";
+  if (hasLayouts)
+    remark << "layouts hold less, with which a rank sends " << chosen.ringBytes
+           << " bytes instead of " << plain.ringBytes
+           << (chosen.recompute.empty() ? "" : ", and ");
+  if (!chosen.recompute.empty())
+    remark << "modules are computed again in the backward pass";
+  remark << (chosen.heldBytes > limit ? ", and still more than the limit of "
                                       : " to keep the limit of ")
          << limit << "; a step takes " << llvm::formatv("{0:F1}", more).str()
          << " % more time by the model of the hardware";

@@ -45,7 +45,8 @@ public:
   /// bytes; where there is none, the one that holds the fewest. Null if the
   /// program did not compile in any way.
   const MemoryChoice *best(int64_t limit) const;
-  /// Says at `loc` what `chosen` computes again and what it costs, if it does.
+  /// Says at `loc` what `chosen` does for the limit and what that costs:
+  /// layouts that hold less, and modules that are computed again.
   void remark(const MemoryChoice &chosen, int64_t limit,
               mlir::Location loc) const;
   /// The ways of which no other holds less and takes no more time, and the one

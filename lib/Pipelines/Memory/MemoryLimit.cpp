@@ -124,5 +124,10 @@ LogicalResult tp::checkMemoryLimit(Location loc, ModuleOp partitioned,
        ArrayRef(holders).take_front(std::min(shown, holders.size())))
     error.attachNote(loc) << holder.what << " takes " << holder.bytes
                           << " bytes";
+  for (const HeldValue &value : rank.atPeak)
+    error.attachNote(value.location)
+        << "when activations take the most, "
+        << RankedTensorType::get(value.shape, value.elementType)
+        << " that is made here takes " << value.bytes << " bytes of them";
   return error;
 }
