@@ -10,7 +10,6 @@
 #include "tp/Transforms/Import/ImportPasses.h"
 #include "tp/Transforms/Legalize/LegalizePasses.h"
 #include "tp/Transforms/Plan/ExpandedPlan.h"
-#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace tp;
@@ -65,13 +64,9 @@ LogicalResult ExpandedPlanFile::replacePlan(ModuleOp model,
     return failure();
   if (text->empty())
     return success();
-  int descriptor = 0;
-  if (std::error_code error = llvm::sys::fs::createTemporaryFile(
-          "tp-compile", "plan.mlir", descriptor, path))
-    return model.emitError()
-           << "cannot make a temporary file: " << error.message();
-  remover.setFile(path);
-  llvm::raw_fd_ostream(descriptor, /*shouldClose=*/true) << *text << "\n";
-  options.plan = std::string(path);
+  if (runtime::Status status = file.create(".plan.mlir", *text + "\n");
+      !status.ok())
+    return model.emitError(status.message());
+  options.plan = file.path().str();
   return success();
 }

@@ -9,8 +9,8 @@
 #define TP_LIB_PIPELINES_OWNPLAN_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "tp/Files/TemporaryFile.h"
 #include "tp/Pipelines/Compile.h"
-#include "llvm/Support/FileUtilities.h"
 
 namespace tp {
 /// The annotations of the dialect `shard` in `model` become a plan in the
@@ -33,8 +33,7 @@ public:
                                   PartitionOptions &options);
 
 private:
-  llvm::SmallString<128> path;
-  llvm::FileRemover remover;
+  TemporaryFile file;
 };
 } // namespace tp
 

@@ -8,12 +8,11 @@
 #include "PlanTrials.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "tp/Files/TemporaryFile.h"
 #include "tp/IR/CauseAttributes.h"
 #include "tp/IR/ParseSource.h"
 #include "tp/IR/PlanStyle.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include <map>
 
 using namespace mlir;
@@ -174,15 +173,13 @@ std::optional<TrialPartition> PlanTrials::partition(ArrayRef<PlanEdit> edits) {
   for (const PlanEdit &edit : edits)
     if (!apply(edit, *changed))
       return std::nullopt;
-  SmallString<128> path;
-  int descriptor = 0;
-  if (llvm::sys::fs::createTemporaryFile("tp-compile", "plan.mlir", descriptor,
-                                         path))
+  std::string text;
+  llvm::raw_string_ostream(text) << *changed << "\n";
+  TemporaryFile file;
+  if (!file.create(".plan.mlir", text).ok())
     return std::nullopt;
-  llvm::FileRemover remover(path);
-  llvm::raw_fd_ostream(descriptor, /*shouldClose=*/true) << *changed << "\n";
   PartitionOptions with = options;
-  with.plan = std::string(path);
+  with.plan = file.path().str();
   FailureOr<TrialPartition> trial = tryPartition(model, with);
   if (failed(trial))
     return std::nullopt;

@@ -12,9 +12,8 @@
 
 #include "WrittenPlan.h"
 #include "TrialPartition.h"
+#include "tp/Files/TemporaryFile.h"
 #include "tp/Transforms/Plan/TorchPlan.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -40,12 +39,10 @@ FailureOr<std::string> tp::writtenPlan(ModuleOp model, ModuleOp partitioned,
       measurePartition(partitioned, options.hardware);
   if (failed(chosen))
     return failure();
-  SmallString<128> path;
-  if (std::error_code error =
-          llvm::sys::fs::createTemporaryFile("tp-compile", "plan.mlir", path))
-    return emitError(loc) << "cannot make a temporary file: "
-                          << error.message();
-  llvm::FileRemover remover(path);
+  TemporaryFile temporary;
+  if (runtime::Status status = temporary.create(".plan.mlir"); !status.ok())
+    return emitError(loc) << status.message();
+  StringRef path = temporary.path();
   options.explain = options.remarks = false;
   std::string text;
   std::optional<TrialPartition> last;

@@ -47,7 +47,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "Transforms/Partition": ("Transforms/Redistribute", "Interfaces", "IR", "Sharding"),
     "Transforms/Export": ("IR", "Sharding"),
     "Codegen": ("IR", "Sharding", "runtime/format"),
-    "Codegen/CPU": ("Codegen", "IR", "runtime/linked", "runtime/format"),
+    "Codegen/CPU": ("Codegen", "IR", "Files", "runtime/linked", "runtime/format"),
     "Codegen/CUDA": ("Codegen/CPU", "Codegen", "Files", "runtime/format"),
     "Pipelines": ("Codegen/CUDA", "Codegen/CPU", "Codegen", "Transforms/Export",
                   "Transforms/Partition", "Transforms/Redistribute", "Transforms/Propagate",

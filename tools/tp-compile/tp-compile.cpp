@@ -186,6 +186,8 @@ int main(int argc, char **argv) {
   // A reader of the standard output may have seen enough: the rest is written.
   llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
   std::signal(SIGPIPE, SIG_IGN);
+  // A file that may not grow is an error of writing.
+  std::signal(SIGXFSZ, SIG_IGN);
   cl::SetVersionPrinter(tp::printVersion);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(

@@ -11,13 +11,12 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "tp/Files/TemporaryFile.h"
 #include "tp/Runtime/Processor.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
@@ -115,28 +114,20 @@ static LogicalResult link(ModuleOp module, StringRef linker,
   if (candidates.empty())
     return module.emitError("no linker: expected ld.lld in the search path");
 
-  SmallString<64> objectPath, sharedPath;
-  if (llvm::sys::fs::createTemporaryFile("tp-kernels", "o", objectPath) ||
-      llvm::sys::fs::createTemporaryFile("tp-kernels", "so", sharedPath))
-    return module.emitError("cannot make a temporary file");
-  llvm::FileRemover removeObject(objectPath), removeShared(sharedPath);
-  {
-    std::error_code error;
-    llvm::raw_fd_ostream file(objectPath, error);
-    if (!error)
-      file << objectBytes;
-    if (error || file.has_error())
-      return module.emitError("cannot write ") << objectPath;
-  }
+  tp::TemporaryFile objectFile, sharedFile;
+  for (tp::runtime::Status status :
+       {objectFile.create(".o", objectBytes), sharedFile.create(".so")})
+    if (!status.ok())
+      return module.emitError(status.message());
   std::string message;
-  StringRef arguments[] = {candidates.front(), "-shared", "-o", sharedPath,
-                           objectPath};
+  StringRef arguments[] = {candidates.front(), "-shared", "-o",
+                           sharedFile.path(), objectFile.path()};
   if (llvm::sys::ExecuteAndWait(candidates.front(), arguments, std::nullopt, {},
                                 /*SecondsToWait=*/60, 0, &message) != 0)
     return module.emitError("linking the kernels failed: ") << message;
-  auto buffer = llvm::MemoryBuffer::getFile(sharedPath);
+  auto buffer = llvm::MemoryBuffer::getFile(sharedFile.path());
   if (!buffer)
-    return module.emitError("cannot read ") << sharedPath;
+    return module.emitError("cannot read ") << sharedFile.path();
   shared = (*buffer)->getBuffer().str();
   return success();
 }

@@ -10,6 +10,7 @@
 #include "mlir/IR/Builders.h"
 #include "tp/IR/ParseSource.h"
 #include "tp/IR/PlanStyle.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace tp;
@@ -176,6 +177,12 @@ FailureOr<PlanFile> tp::readPlan(ModuleOp model, StringRef path,
     if (result.plans.empty())
       return model.emitError()
              << "expected a plan file or a tp.plan in the module, got neither";
+  } else if ((path == "hf" || path.starts_with("hf:")) &&
+             !llvm::sys::fs::exists(path)) {
+    return emitError(FileLineColLoc::get(model.getContext(), path, 1, 1))
+           << "the plan that a model of transformers carries is read by the "
+              "Python package: write python -m tp compile with --plan="
+           << path << ", or --plan=auto, transformer or a plan file";
   } else {
     result.file = !isPlanWord(path)
                       ? parseSource(path, "the plan", model.getContext())

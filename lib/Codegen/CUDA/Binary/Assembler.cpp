@@ -7,12 +7,10 @@
 
 #include "Assembler.h"
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
+#include "tp/Files/TemporaryFile.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -46,37 +44,29 @@ FailureOr<std::string> tp::cuda::assemble(Location location, StringRef assembly,
     }
     program = *found;
   }
-  SmallString<64> input, output, messages;
-  if (llvm::sys::fs::createTemporaryFile("tp-kernels", "ptx", input) ||
-      llvm::sys::fs::createTemporaryFile("tp-kernels", "cubin", output) ||
-      llvm::sys::fs::createTemporaryFile("tp-kernels", "txt", messages))
-    return emitError(location, "cannot make a temporary file");
-  llvm::FileRemover removeInput(input), removeOutput(output),
-      removeMessages(messages);
-  {
-    std::error_code error;
-    llvm::raw_fd_ostream file(input, error);
-    if (!error)
-      file << assembly;
-    if (error || file.has_error())
-      return emitError(location, "cannot write ") << input;
-  }
+  TemporaryFile input, output, messages;
+  for (runtime::Status status :
+       {input.create(".ptx", assembly), output.create(".cubin"),
+        messages.create(".txt")})
+    if (!status.ok())
+      return emitError(location, status.message());
   std::string architecture = ("--gpu-name=" + chip).str();
-  StringRef arguments[] = {program, architecture, "-O3", "-o", output, input};
-  std::optional<StringRef> redirects[] = {StringRef(), StringRef(messages),
-                                          StringRef(messages)};
+  StringRef arguments[] = {program, architecture,  "-O3",
+                           "-o",    output.path(), input.path()};
+  std::optional<StringRef> redirects[] = {StringRef(), messages.path(),
+                                          messages.path()};
   std::string failure;
   constexpr unsigned secondsToWait = 600;
   int status = llvm::sys::ExecuteAndWait(program, arguments, std::nullopt,
                                          redirects, secondsToWait, 0, &failure);
   if (status != 0) {
-    auto said = llvm::MemoryBuffer::getFile(messages);
+    auto said = llvm::MemoryBuffer::getFile(messages.path());
     return emitError(location)
            << "'" << program << "' failed for " << chip << ": " << failure
            << (said ? (*said)->getBuffer().rtrim() : "");
   }
-  auto code = llvm::MemoryBuffer::getFile(output);
+  auto code = llvm::MemoryBuffer::getFile(output.path());
   if (!code)
-    return emitError(location, "cannot read ") << output;
+    return emitError(location, "cannot read ") << output.path();
   return (*code)->getBuffer().str();
 }
