@@ -14,6 +14,11 @@ from ..errors import ExportError, is_foreign, source_line
 
 # Ops that keep Python's branches and loops as such.
 _DETERMINANT = re.compile(r"aten\._?(linalg_)?(s?log)?det\.")
+# Ops whose tensors torch wants to be of one type: how many of the first arguments.
+_PRODUCTS = {"linear": 3, "matmul": 2, "mm": 2, "bmm": 2, "mv": 2, "dot": 2, "addmm": 3, "addmv": 3,
+             "baddbmm": 3, "bilinear": 4, "conv1d": 3, "conv2d": 3, "conv3d": 3, "convolution": 3,
+             "conv_transpose1d": 3, "conv_transpose2d": 3, "conv_transpose3d": 3,
+             "scaled_dot_product_attention": 3}
 _CONTROL_FLOW = ("cond", "while_loop", "map_impl", "scan", "associative_scan", "switch")
 
 
@@ -38,8 +43,9 @@ def op_name(node: torch.fx.Node) -> str:
 
 
 def refuse_trace(program: ExportedProgram) -> None:
-    """Raises ExportError where the program has sizes that depend on data, or pools integers or has
-    determinants, which torch-mlir crashes on."""
+    """Raises ExportError where the program has sizes that depend on data or products of two types,
+    which torch itself refuses when they run, or pools integers or has determinants, which torch-mlir
+    crashes on."""
     constants = {spec.arg.name for spec in program.graph_signature.input_specs
                  if spec.kind == InputKind.CONSTANT_TENSOR}
     for node in program.graph.nodes:
@@ -55,6 +61,7 @@ def refuse_trace(program: ExportedProgram) -> None:
                 "so its new value would be lost: keep it by register_buffer and use it as "
                 "self.NAME, or pass it as an argument (a StaticCache of transformers as "
                 "past_key_values)", module=path, op=op)
+        _refuse_two_types(node, path, op)
         if "max_pool" in op and not node.args[0].meta["val"].is_floating_point():
             raise ExportError(
                 f"{in_module(path)}: {op} of {node.args[0].meta['val'].dtype} has no form in "
@@ -64,6 +71,19 @@ def refuse_trace(program: ExportedProgram) -> None:
                               "ops", module=path, op=op)
         if torch.Tag.data_dependent_output in node.target.tags or _has_symbols(node):
             raise data_dependent(path, op, _line_of(node))
+
+
+def _refuse_two_types(node: torch.fx.Node, path: str, op: str) -> None:
+    """Traces take the wider type, where the module as it stands raises an error."""
+    count = _PRODUCTS.get(op.split(".")[1], 0)
+    values = [argument.meta.get("val") for argument in node.args[:count]
+              if isinstance(argument, torch.fx.Node)]
+    types = [value.dtype for value in values if isinstance(value, torch.Tensor)]
+    other = next((dtype for dtype in types if dtype != types[0]), None)
+    if other is not None:
+        raise ExportError(
+            f"{_line_of(node)}{in_module(path)}: {op} of {types[0]} and {other}, which PyTorch "
+            f"refuses too: write x.to({other}), or convert the module", module=path, op=op)
 
 
 def refuse_effects(program: ExportedProgram) -> None:
