@@ -6,6 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 _INTEGER = re.compile(r"(?P<unsigned>u?)i(?P<width>\d+)")
+# Of a product, where its operands are of types of MLIR; `parts` is how many products it is made of.
+_ALGORITHM = re.compile(
+    r"lhs_precision_type = (?P<left>b?f\d\w*), rhs_precision_type = (?P<right>b?f\d\w*), .*"
+    r"num_primitive_operations = (?P<parts>\d+)")
 # Ops that have no elements as they are, or do more than to compute them.
 _KEPT = ("stablehlo.constant", "stablehlo.custom_call")
 # Bits of the significand, of the floats that conversions to integers start from.
@@ -142,9 +146,35 @@ def _compared(direction: str, left: Any, right: Any) -> Any:
     return stablehlo.compare(left, right, stablehlo.ComparisonDirectionAttr.get(direction))
 
 
+def _leave_algorithm(op: Any) -> None:
+    """A product as an algorithm of XLA has it (`BF16_BF16_F32`, as jax.nn.dot_product_attention
+    takes): operands are rounded to the algorithm's type, and sums are at least as wide in any case.
+    Algorithms that make one wide product of several narrow ones are the wide product. What rounds to
+    a type that MLIR has no tensors of (TF32) stays, and is refused."""
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import stablehlo
+    if "algorithm" not in op.attributes:
+        return
+    algorithm = _ALGORITHM.search(str(op.attributes["algorithm"]))
+    if algorithm is None:
+        return
+    if algorithm["parts"] == "1":
+        for number, name in enumerate((algorithm["left"], algorithm["right"])):
+            operand = op.operands[number]
+            narrow = ir.Type.parse(name)
+            if operand.type.element_type == narrow:
+                continue
+            with ir.InsertionPoint(op), op.location:
+                rounded = stablehlo.convert(
+                    ir.RankedTensorType.get(operand.type.shape, narrow), operand)
+                op.operands[number] = stablehlo.convert(operand.type, rounded)
+    del op.attributes["algorithm"]
+
+
 _REWRITES: dict[str, Callable[[Any], None]] = {
     "stablehlo.reduce": _drop_reduction,
     "stablehlo.reduce_window": _fill_windows,
     "stablehlo.pad": _fill_padding,
     "stablehlo.convert": _saturate,
+    "stablehlo.dot_general": _leave_algorithm,
 }
