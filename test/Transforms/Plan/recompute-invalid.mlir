@@ -25,6 +25,21 @@ func.func @inference(%x: tensor<8xf32> {tp.name = "x", tp.kind = "user_input"}) 
 
 // -----
 
+// A backward pass that reads nothing of the module is worth a warning.
+tp.plan @p on <"tp" = 2>["tp"] {
+  // expected-warning@+1 {{nothing is computed again: no op of the backward pass, located in 'bwd:block', reads what the forward pass of 'block' computes}}
+  tp.recompute "block"
+}
+func.func @training(%x: tensor<8xf32> {tp.name = "x", tp.kind = "user_input"}) -> (tensor<8xf32>, tensor<8xf32>) {
+  %e = tensor.empty() : tensor<8xf32>
+  %y = linalg.exp ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32> loc("block.act"("exp"))
+  %f = tensor.empty() : tensor<8xf32>
+  %g = linalg.exp ins(%x : tensor<8xf32>) outs(%f : tensor<8xf32>) -> tensor<8xf32> loc("bwd:head"("exp"))
+  return %y, %g : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
 // Of several functions, too.
 tp.plan @p on <"tp" = 2>["tp"] {
   // expected-remark@+1 {{nothing is computed again: no op of the backward pass, located in 'bwd:block', reads what the forward pass of 'block' computes}}

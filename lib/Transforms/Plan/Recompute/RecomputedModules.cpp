@@ -7,6 +7,7 @@
 
 #include "BackwardUses.h"
 #include "Binder.h"
+#include "tp/IR/ModuleLocation.h"
 #include "tp/IR/OpInputs.h"
 
 using namespace mlir;
@@ -94,10 +95,19 @@ LogicalResult Binder::refuseRecompute(RecomputeOp entry) {
   SmallVector<StringRef> modules = modulesOf(entry);
   if (modules.empty())
     return refuseUnknown(entry, entry.getPattern());
-  entry.emitRemark() << "nothing is computed again: no op of the backward "
-                        "pass, located in 'bwd:"
-                     << modules.front() << "', reads what the forward pass of '"
-                     << modules.front() << "' computes";
+  // A forward pass alone, under a plan for training, is no mistake.
+  bool isTraining =
+      function.walk([](Operation *op) {
+                return isOfBackwardPass(op->getLoc()) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+              })
+          .wasInterrupted();
+  InFlightDiagnostic diag =
+      isTraining ? entry.emitWarning() : entry.emitRemark();
+  diag << "nothing is computed again: no op of the backward pass, located in "
+          "'bwd:"
+       << modules.front() << "', reads what the forward pass of '"
+       << modules.front() << "' computes";
   return success();
 }
 
