@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 # What to do about an input of another shape.
-_FIXED = (": shapes are fixed by the export: pad the array, or export an entry for this shape too "
-          "(tp.export_entries)")
+_FIXED = ": shapes are fixed by the export: pad the array, or "
+_OTHER_SHAPE = "export a program for this shape too (of torch's modules tp.export_entries shares weights)"
+_OTHER_BATCH = "leave the last batch of an epoch out where it is smaller (drop_last=True)"
 
 
 class State(MutableMapping[str, Array]):
@@ -242,9 +243,11 @@ class Program:
         Raises:
             RunError: an input is missing, unknown, or of another shape or type; a rank fails.
         """
+        is_training = any(port.kind == "new_parameter" for port in self._artifact.results)
+        fixed = _FIXED + (_OTHER_BATCH if is_training else _OTHER_SHAPE)
         try:
             ports = self._bind(inputs, named)
-            given = [(port, to_bits(value, port.shape, port.dtype, f"input '{name}'", _FIXED))
+            given = [(port, to_bits(value, port.shape, port.dtype, f"input '{name}'", fixed))
                      for name, (port, value) in ports.items()]
         except Exception as error:
             self._shared.refuse(error)

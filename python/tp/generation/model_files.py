@@ -62,9 +62,16 @@ def write_words(folder: str, tokenizer: Any, stop: Sequence[int]) -> None:
     write_whole(os.path.join(folder, _STOP), [json.dumps(list(stop)).encode()])
 
 
+def _has_words(source: Any) -> bool:
+    return isinstance(source, (str, os.PathLike)) and os.path.isdir(source) and (
+        has_tokenizer(os.fspath(source)) or os.path.exists(os.path.join(source, _STOP)))
+
+
 def read_words(folder: Any, tokenizer: Any) -> tuple[Any, list[int]]:
     """The tokenizer of a folder, unless one is given, and the token ids that end a text. Where there
     is no folder, or it has none, there is no tokenizer. Raises RunError where they are damaged."""
+    if isinstance(folder, (list, tuple)):  # several sources of weights
+        folder = next(filter(_has_words, folder), None)
     if not isinstance(folder, (str, os.PathLike)) or not os.path.isdir(folder):
         return tokenizer, stop_tokens(None, tokenizer)
     if tokenizer is None and has_tokenizer(os.fspath(folder)):

@@ -46,8 +46,9 @@ def _of_artifact(options: argparse.Namespace) -> None:
                        + ", ".join("--" + name.replace("_", "-") for name in wrong))
     sampler = Sampler(options.temperature, options.top_k, options.top_p, options.seed)
     several = len(options.prompt) > 1
-    with TextModel.load(options.model, options.weights, launch=options.launch,
-                        link=options.link) as model:
+    weights = options.weights
+    with TextModel.load(options.model, weights[0] if weights and len(weights) == 1 else weights,
+                        launch=options.launch, link=options.link) as model:
         ids = model.tokenizer is None
         prompts = _prompts(options, ids)
         pieces: Iterable[Any]

@@ -88,8 +88,9 @@ def parser(description: str | None) -> argparse.ArgumentParser:
                             "artifact of its decode step")
     write.add_argument("prompt", nargs="+",
                        help="several are a batch: each text has a line with its prompt before it")
-    write.add_argument("--weights", metavar="FOLDER",
-                       help="of an artifact: the folder that export --decode wrote")
+    write.add_argument("--weights", metavar="FOLDER", action="append",
+                       help="of an artifact: the folder that export --decode wrote; further files "
+                            "and folders of weights may be given")
     write.add_argument("--max-new-tokens", type=int, metavar="N",
                        help="the most tokens of a text: 256, or what the model has positions for")
     write.add_argument("--temperature", type=float, default=0.0, metavar="T",
