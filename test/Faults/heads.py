@@ -3,6 +3,7 @@
 DYNAMIC_SLICES = "Transforms/Normalize/dynamic-slices.mlir"
 SUB_AXES = "Transforms/Propagate/sub-axes.mlir"
 GROUPED_HEADS = "Python/FromJax/grouped-heads.test"
+CARRIED_SLICES = "Transforms/Plan/carried-slices.mlir"
 CACHES = "Python/FromJax/caches.test"
 FULLY_SHARDED = "Python/Training/fully_shard.test"
 
@@ -25,6 +26,13 @@ FAULTS = {
          "if («isOfHeads(graph, use, dim)»)\n", "false", SUB_AXES),
         ("heads are not followed through views of a weight",
          "if («!graph.isWeight[value]»)\n        continue;\n      isOfWeights", "true", GROUPED_HEADS),
+    ],
+    "lib/Transforms/Plan/OptimizerState.cpp": [
+        ("slices that iterations write are reduced one by one",
+         "slice && «ofSlices»)", "false", CARRIED_SLICES),
+        ("gradients of weights that are stored as shards may be partial",
+         "bool isFullySharded = «!plan.getBody().getOps<FullyShardOp>().empty()»;", "false",
+         CARRIED_SLICES),
     ],
     "lib/Transforms/Propagate/Graph/TiedPorts.cpp": [
         ("a state that is sharded by itself has no parameter",

@@ -15,6 +15,7 @@
 
 #include "Binder.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tp/IR/Entries.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -22,13 +23,17 @@ using namespace mlir;
 using namespace tp;
 
 /// Whether a value is computed element by element from `argument`, as a sum
-/// that grows with each iteration is.
-static bool isComputedFrom(Value value, BlockArgument argument) {
+/// that grows with each iteration is; with `ofSlices` also by writing slices of
+/// it, as the gradients of a stack of layers are made.
+static bool isComputedFrom(Value value, BlockArgument argument, bool ofSlices) {
   llvm::SetVector<Value> work;
   work.insert(value);
   for (size_t i = 0; i < work.size(); ++i) {
     if (work[i] == argument)
       return true;
+    if (auto slice = work[i].getDefiningOp<tensor::InsertSliceOp>();
+        slice && ofSlices)
+      work.insert(slice.getDest());
     auto op = work[i].getDefiningOp<linalg::LinalgOp>();
     if (op && op.getNumParallelLoops() == op.getNumLoops())
       work.insert_range(op.getDpsInputs());
@@ -52,6 +57,9 @@ void Binder::pinStates() {
     }
   }
   Operation *returned = function.getBody().front().getTerminator();
+  // Behind the loop one reduction is enough for the gradients of all layers.
+  // Where weights are stored as shards a rank never holds all of them whole.
+  bool isFullySharded = !plan.getBody().getOps<FullyShardOp>().empty();
   for (unsigned result = 0; result < function.getNumResults(); ++result) {
     std::optional<unsigned> old = argumentNames.updatedBy(resultNames, result);
     if (!old || resultPins.contains(result) ||
@@ -60,11 +68,12 @@ void Binder::pinStates() {
       continue;
     if (!argumentNames.isParameterOrState(*old) && !argumentPins.contains(*old))
       freeArguments.insert(
-          {*old, argumentNames.kind(*old) == attr::carriedKind &&
-                         isComputedFrom(returned->getOperand(result),
-                                        function.getArgument(*old))
-                     ? FreePort::Carried
-                     : FreePort::Any});
+          {*old,
+           argumentNames.kind(*old) == attr::carriedKind &&
+                   isComputedFrom(returned->getOperand(result),
+                                  function.getArgument(*old), !isFullySharded)
+               ? FreePort::Carried
+               : FreePort::Any});
     if (freeArguments.contains(*old)) {
       freeResults.insert({result, FreePort::AsParameter});
       continue;
