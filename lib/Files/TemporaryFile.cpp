@@ -14,9 +14,8 @@ using namespace tp;
 
 static runtime::Status failed(llvm::StringRef path, std::error_code error) {
   return runtime::fileError("cannot write a temporary file in '" +
-                            llvm::sys::path::parent_path(path).str() +
-                            "': " + error.message() +
-                            "; TMPDIR names another folder");
+                            llvm::sys::path::parent_path(path).str() + "': " +
+                            error.message() + "; TMPDIR names another folder");
 }
 
 TemporaryFile::~TemporaryFile() {
