@@ -43,6 +43,8 @@ FAULTS = {
         ("what iterations carry is cut as parameters are",
          "if (cut && «node.free[partNumber] == FreePort::Sharded»)", "true",
          GROUPED_HEADS),
+        ("what iterations carry is cut between heads alone",
+         "shardsOfUses(value, dim, «isAny»)", "false", GROUPED_HEADS),
         ("what a part hands on is read by nobody",
          "if (node.kind == Node::Kind::Result && «node.tiedTo»)", "false", CACHES),
     ],

@@ -3,6 +3,7 @@ of their own, unrolled and in loops that stay loops. A layer has two all_reduces
 """
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
@@ -41,12 +42,25 @@ def project(x: Any, kernel: Any, heads: int) -> Any:
     return columns.reshape(*x.shape[:2], heads, SIZE)
 
 
-def layer(x: Any, w: Any) -> Any:
-    """Grouped attention, and a feed-forward block."""
-    q = project(x, w["query"], HEADS).reshape(*x.shape[:2], SHARED, HEADS // SHARED, SIZE)
-    k, v = (project(x, w[name], SHARED) for name in ("key", "value"))
+def grouped(q: Any, k: Any, v: Any) -> Any:
+    """Attention with queries in groups."""
+    q = q.reshape(*q.shape[:2], SHARED, HEADS // SHARED, SIZE)
     scores = jnp.where(CAUSAL, jnp.einsum("btghk,bsgk->bghts", q, k) * 0.5, -1e9)
-    mixed = jnp.einsum("bghts,bsgk->btghk", jax.nn.softmax(scores), v)
+    return jnp.einsum("bghts,bsgk->btghk", jax.nn.softmax(scores), v)
+
+
+def repeated(q: Any, k: Any, v: Any) -> Any:
+    """Attention with keys and values once for each query head."""
+    k, v = (jnp.repeat(a, HEADS // SHARED, 2) for a in (k, v))
+    scores = jnp.where(CAUSAL, jnp.einsum("bthk,bshk->bhts", q, k) * 0.5, -1e9)
+    return jnp.einsum("bhts,bshk->bthk", jax.nn.softmax(scores), v)
+
+
+def layer(x: Any, w: Any, attend: Any = grouped) -> Any:
+    """Grouped attention, and a feed-forward block."""
+    q, k, v = (project(x, w[name], heads) for name, heads in (
+        ("query", HEADS), ("key", SHARED), ("value", SHARED)))
+    mixed = attend(q, k, v)
     if w["out"].ndim == 2:
         x = x + mixed.reshape(*x.shape[:2], -1) @ w["out"]
     else:
@@ -54,8 +68,8 @@ def layer(x: Any, w: Any) -> Any:
     return x + jnp.tanh(x @ w["up"]) @ w["down"], None
 
 
-def scanned(w: Any, x: Any) -> Any:
-    return lax.scan(layer, x, w)[0]
+def scanned(w: Any, x: Any, attend: Any = grouped) -> Any:
+    return lax.scan(lambda x, w: layer(x, w, attend), x, w)[0]
 
 
 def listed(w: Any, x: Any) -> Any:
@@ -64,9 +78,10 @@ def listed(w: Any, x: Any) -> Any:
     return x
 
 
-def step(w: Any, x: Any, target: Any) -> Any:
+def step(attend: Any, w: Any, x: Any, target: Any) -> Any:
     """Of SGD."""
-    loss, gradients = jax.value_and_grad(lambda w: jnp.mean((scanned(w, x) - target) ** 2))(w)
+    loss, gradients = jax.value_and_grad(
+        lambda w: jnp.mean((scanned(w, x, attend) - target) ** 2))(w)
     return {"w": jax.tree.map(lambda p, g: p - 0.5 * g, w, gradients), "loss": loss}
 
 
@@ -90,12 +105,13 @@ def infer(shape: str, name: str, function: Any, given: Any, key: str) -> None:
                     print(f"{shape} {name} {plan}: {told(program, key)}", flush=True)
 
 
-def train(shape: str, w: Any) -> None:
-    model = tp.export_jax(step, (w, X, TARGET), parameters=0, updates={"w": 0})
+def train(shape: str, w: Any, attend: Any) -> None:
+    of_attention = functools.partial(step, attend)
+    model = tp.export_jax(of_attention, (w, X, TARGET), parameters=0, updates={"w": 0})
     right: Any = {"w": w}
     losses = []
     for _ in range(3):
-        right = jax.jit(step)(right["w"], X, TARGET)
+        right = jax.jit(of_attention)(right["w"], X, TARGET)
         losses.append(float(right["loss"]))
     for mesh in {"tp": 4}, {"dp": 2, "tp": 4}:
         with tp.compile(model, plan="transformer", mesh=mesh) as program:
@@ -103,7 +119,8 @@ def train(shape: str, w: Any) -> None:
                                        rtol=1e-5)
             for name in w:
                 np.testing.assert_allclose(program.state[name], right["w"][name], atol=1e-5)
-            print(f"{shape} trained on {mesh}: {told(program, 'key')}", flush=True)
+            print(f"{shape} {attend.__name__} trained on {mesh}: {told(program, 'key')}",
+                  flush=True)
 
 
 def main() -> None:
@@ -114,7 +131,8 @@ def main() -> None:
               "0.key")
         infer(shape, "unrolled", scanned, few, "key")
         infer(shape, "loop", scanned, many, "key")
-        train(shape, many)
+        for attend in grouped, repeated:
+            train(shape, many, attend)
 
 
 if __name__ == "__main__":

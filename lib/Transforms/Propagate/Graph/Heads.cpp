@@ -12,10 +12,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::propagate;
 
-/// The factors of a dimension, without what only packs several weights side by
-/// side.
-static SmallVector<unsigned> factorsOfDim(const AssignmentGraph &graph,
-                                          SlotUse use, int64_t dim) {
+SmallVector<unsigned> propagate::factorsOfDim(const AssignmentGraph &graph,
+                                              SlotUse use, int64_t dim) {
   const ShardingRule &rule = graph.nodes[use.node].rule;
   SmallVector<unsigned> factors;
   if (use.slot >= rule.slotFactors.size())

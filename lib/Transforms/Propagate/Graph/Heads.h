@@ -17,6 +17,11 @@
 
 namespace tp::propagate {
 
+/// The factors of dimension `dim` of what `use` reads, major first, without
+/// what only packs several weights side by side.
+llvm::SmallVector<unsigned> factorsOfDim(const AssignmentGraph &graph,
+                                         SlotUse use, int64_t dim);
+
 /// The factors that `use` may split to take shards of dimension `dim` of a
 /// weight: those that count whole things (heads), major first. The size of one
 /// of them is not among them, nor what only packs several weights side by side.

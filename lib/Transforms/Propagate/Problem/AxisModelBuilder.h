@@ -85,8 +85,9 @@ private:
   bool leavesRanksIdle(unsigned number, const Choice &choice) const;
   bool portFits(unsigned number, const Placement &port) const;
   /// The shards of dimension `dim` that uses of a weight can take without
-  /// cutting a head.
-  std::vector<Placement> shardsOfUses(unsigned value, int64_t dim) const;
+  /// cutting a head; with `cutsHeads` all that uses can take.
+  std::vector<Placement> shardsOfUses(unsigned value, int64_t dim,
+                                      bool cutsHeads = false) const;
   /// The shards in which the value's producer can produce it.
   std::vector<Placement> shardsOfMaker(unsigned value) const;
 

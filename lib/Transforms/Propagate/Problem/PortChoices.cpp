@@ -41,7 +41,8 @@ bool AxisModelBuilder::portFits(unsigned number, const Placement &port) const {
 }
 
 std::vector<Placement> AxisModelBuilder::shardsOfUses(unsigned value,
-                                                      int64_t dim) const {
+                                                      int64_t dim,
+                                                      bool cutsHeads) const {
   std::vector<Placement> shards;
   SmallVector<SlotUse> uses = graph.usesOfTensor(value);
   llvm::SmallDenseSet<unsigned> followed = {value};
@@ -56,7 +57,8 @@ std::vector<Placement> AxisModelBuilder::shardsOfUses(unsigned value,
         llvm::append_range(uses, graph.usesOfTensor(argument));
     if (node.isPort())
       continue;
-    SmallVector<unsigned> factors = wholeFactors(graph, use, dim);
+    SmallVector<unsigned> factors = cutsHeads ? factorsOfDim(graph, use, dim)
+                                              : wholeFactors(graph, use, dim);
     for (const Choice &choice : node.rule.legalChoices(part, graph.mesh())) {
       if (choice.kind != ChoiceKind::Split ||
           !llvm::is_contained(factors, choice.factor))
@@ -195,11 +197,13 @@ std::vector<Placement> AxisModelBuilder::freeLayouts(unsigned parameter) const {
     return found;
   }
   bool addsUp = node.free[partNumber] == FreePort::Carried;
-  if (node.free[partNumber] == FreePort::Any || addsUp)
+  // Of states and what iterations carry, the least that is sent decides.
+  bool isAny = node.free[partNumber] == FreePort::Any || addsUp;
+  if (isAny)
     found.push_back(Placement::replicate());
   for (int64_t dim = 0; dim < graph.type(value).getRank(); ++dim)
     if (graph.type(value).getDimSize(dim) > 1)
-      for (const Placement &shard : shardsOfUses(value, dim))
+      for (const Placement &shard : shardsOfUses(value, dim, isAny))
         if (portFits(parameter, shard))
           found.push_back(shard);
   Type element = graph.type(value).getElementType();
