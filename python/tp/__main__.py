@@ -14,7 +14,7 @@ from .files import check_outputs
 from .program import load
 from .shell.export import export
 from .shell.generate import generate
-from .shell.options import given, parser
+from .shell.options import compiled_by, parser
 from .shell.run import run
 
 # As shells say of a command that ^C has ended.
@@ -23,7 +23,7 @@ _INTERRUPTED = 130
 
 def _compile(options: argparse.Namespace) -> None:
     check_outputs([options.output], _read_by(options.model, options))
-    program = compile(options.model, **given(options))
+    program = compile(options.model, **compiled_by(options))
     program.save(options.output)
     print(f"{options.output}: {program!r}")
 
@@ -36,7 +36,7 @@ def _read_by(model: str, options: argparse.Namespace) -> list[str]:
 
 
 def _report(options: argparse.Namespace) -> None:
-    compile_options = given(options)
+    compile_options = compiled_by(options)
     if options.output:
         check_outputs([options.output], _read_by(options.artifact, options))
     if compile_options:

@@ -5,6 +5,7 @@ import argparse
 from typing import Any
 
 from ..compile_options import FLAGS, VALUES
+from ..errors import RunError
 
 _EPILOG = "docs/python.md describes the Python interface, docs/plans.md plans."
 
@@ -32,6 +33,17 @@ def given(options: argparse.Namespace) -> dict[str, Any]:
     """What was given of these options, as tp.compile takes it."""
     names = ("plan", "mesh", "target", "chips", "link", *FLAGS, *VALUES)
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+
+
+def compiled_by(options: argparse.Namespace) -> dict[str, Any]:
+    """`given`, of a command that compiles. Raises RunError where a plan or a mesh is alone."""
+    named = given(options)
+    if "mesh" in named and "plan" not in named:
+        raise RunError("--mesh needs a plan: write --plan=auto, transformer or a plan file")
+    plan = str(named.get("plan", ""))
+    if "mesh" not in named and (plan in ("auto", "transformer", "hf") or plan.startswith("hf:")):
+        raise RunError(f"--plan={plan} needs a mesh: write --mesh=tp=4, or --mesh=dp=2,tp=4")
+    return named
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
