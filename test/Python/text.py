@@ -267,6 +267,7 @@ def check_refusals(folder: str) -> None:
         ("temperature: expected", tp.RunError, module, text, {"temperature": -1}),
         ("temperature: expected", tp.RunError, module, text, {"temperature": float("nan")}),
         ("top_k: expected", tp.RunError, module, text, {"top_k": 0}),
+        ("top_k: nothing is drawn at temperature 0", tp.RunError, module, text, {"top_k": 3}),
         ("top_p: expected", tp.RunError, module, text, {"top_p": 0.0}),
         ("top_p: expected", tp.RunError, module, text, {"top_p": 1.5}),
         ("seed: expected", tp.RunError, module, text, {"seed": -1}),

@@ -27,7 +27,7 @@ class Sampler:
             whatever the others are; row 0 has the one of a single prompt.
 
     Raises:
-        RunError: a value is out of its range.
+        RunError: a value is out of its range, or limits what is drawn where nothing is.
     """
 
     def __init__(self, temperature: float = 0.0, top_k: int | None = None,
@@ -38,6 +38,10 @@ class Sampler:
             raise RunError(f"top_k: expected an integer from 1 on, or None, got {top_k!r}")
         if top_p is not None and (not _is_number(top_p) or not 0 < top_p <= 1):
             raise RunError(f"top_p: expected a number above 0 and at most 1, or None, got {top_p!r}")
+        for name, value in {"top_k": top_k, "top_p": top_p}.items():
+            if value is not None and temperature == 0:
+                raise RunError(f"{name}: nothing is drawn at temperature 0, which takes the most "
+                               "probable token: give a temperature too, such as 1.0")
         if not _is_integer(seed) or seed < 0:
             raise RunError(f"seed: expected an integer from 0 on, got {seed!r}")
         if not _is_integer(row) or row < 0:
