@@ -74,7 +74,10 @@ def refuse_trace(program: ExportedProgram) -> None:
 
 
 def _refuse_two_types(node: torch.fx.Node, path: str, op: str) -> None:
-    """Traces take the wider type, where the module as it stands raises an error."""
+    """Traces take the wider type, where the module as it stands raises an error. An export under
+    autocast converts them."""
+    if torch.is_autocast_enabled("cpu"):
+        return
     count = _PRODUCTS.get(op.split(".")[1], 0)
     values = [argument.meta.get("val") for argument in node.args[:count]
               if isinstance(argument, torch.fx.Node)]
