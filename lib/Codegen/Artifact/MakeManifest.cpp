@@ -196,9 +196,7 @@ static LogicalResult describeArguments(const ManifestSource &program,
       readAsPart.insert_range(group.parts);
   // What a step makes for the next one is kept, also where only the caller asks
   // for it.
-  llvm::SmallDenseSet<unsigned> updated;
-  for (auto [argument, result] : tp::updatesOf(function))
-    updated.insert(argument);
+  llvm::MapVector<unsigned, unsigned> updates = tp::updatesOf(function);
   for (BlockArgument argument : function.getArguments()) {
     if (!partsOf(argument).empty() || isCarried(argument))
       continue;
@@ -210,7 +208,7 @@ static LogicalResult describeArguments(const ManifestSource &program,
     if (failed(port))
       return failure();
     port->dead = !isUsed(argument) && !readAsPart.contains(argument) &&
-                 !updated.contains(i);
+                 !updates.contains(i);
     port->source = sourceOf(
         *port, function.getArgAttrOfType<ArrayAttr>(i, tp::attr::aliases));
     if (auto from =

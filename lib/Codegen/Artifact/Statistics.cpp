@@ -9,6 +9,7 @@
 #include "Program/JoinedArguments.h"
 #include "tp/IR/Collectives/CollectiveBytes.h"
 #include "tp/IR/Entries.h"
+#include "tp/IR/PortNames.h"
 #include "tp/IR/Program.h"
 
 using namespace mlir;
@@ -94,10 +95,14 @@ tp::target::statisticsOf(ArrayRef<ManifestSource> entries) {
     all.scratchBytes = std::max(all.scratchBytes, one.scratchBytes);
   }
   // What several read was added up more than once.
+  SmallVector<llvm::MapVector<unsigned, unsigned>> updates;
+  for (func::FuncOp function : functions)
+    updates.push_back(tp::updatesOf(function));
   tp::SharedArguments shared(functions);
   for (ArrayRef<tp::EntryArgument> tensor : shared.tensors()) {
     int64_t times = llvm::count_if(tensor, [&](tp::EntryArgument each) {
-      return isUsed(functions[each.entry].getArgument(each.argument));
+      return isUsed(functions[each.entry].getArgument(each.argument)) ||
+             updates[each.entry].contains(each.argument);
     });
     func::FuncOp first = functions[tensor[0].entry];
     unsigned number = tensor[0].argument;
@@ -117,8 +122,9 @@ tp::target::statisticsOf(ArrayRef<ManifestSource> entries) {
 tp::ProgramStatistics tp::target::statisticsOf(const ManifestSource &program) {
   ProgramStatistics statistics;
   func::FuncOp function = program.function;
+  llvm::MapVector<unsigned, unsigned> updates = tp::updatesOf(function);
   for (BlockArgument argument : function.getArguments()) {
-    if (!isUsed(argument))
+    if (!isUsed(argument) && !updates.contains(argument.getArgNumber()))
       continue;
     int64_t bytes = bytesOf(cast<MemRefType>(argument.getType()));
     statistics.argumentsBytes += bytes;
