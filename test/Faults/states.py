@@ -19,8 +19,8 @@ FAULTS = {
     "lib/Codegen/Artifact/Checks.cpp": [
         ("ranks agree before the checks", "«lastCheck->command < firstWrite->command»",
          "true", AGREE),
-        ("ranks agree behind the writes", "if («!firstWrite && »writesArgument",
-         "", AGREE),
+        ("ranks agree behind the writes", "if («!firstWrite» && writesArgument",
+         "true", AGREE),
     ],
     "lib/Codegen/Kernels/KernelGroups.cpp": [
         ("a kernel checks and updates", "(«node.checks» && writesUpdates(kernel))",
