@@ -16,8 +16,8 @@ KEPT_SLICE = "Regression/kept-slice-of-a-loop.mlir"
 FAULTS = {
     "lib/Pipelines/PartitionPipeline.cpp": [
         ("memory: what is chosen is not computed again",
-         "createRecompute(«{.modules = options.recompute}»)",
-         "", LIMIT),
+         "createRecompute({.modules = «options.recompute»})",
+         "llvm::SmallVector<std::string>()", LIMIT),
     ],
     "lib/Transforms/Plan/Recompute/Recompute.cpp": [
         ("the backward pass reads what enters as the forward pass has brought it together",
