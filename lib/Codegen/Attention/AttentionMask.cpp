@@ -195,26 +195,26 @@ static bool evaluate(const AttentionForm &form, const BiasTerm &term,
       return false;
     KeySpan span{form.extent(form.key), 0};
     int64_t seen = 0;
-    for (int64_t j = 0; j < form.extent(form.key); ++j) {
+    row->forEachRange([&](int64_t begin, int64_t end, Number number) {
       bool isSeen;
       if (term.isMask) {
-        isSeen = (row->at(j).integer != 0) == term.visible;
+        isSeen = (number.integer != 0) == term.visible;
         known.hasInfinity |= !isSeen && term.factor == -infinity;
         known.hasFinite |= !isSeen && term.factor > -infinity;
       } else {
-        double number = rounded(row->at(j).real * term.factor, form.sumType);
-        isSeen = number == 0;
-        known.hasInfinity |= !(number > -infinity);
-        known.hasFinite |= !isSeen && number > -infinity;
-        if (!isSeen && !(number <= finiteMask))
+        double added = rounded(number.real * term.factor, form.sumType);
+        isSeen = added == 0;
+        known.hasInfinity |= !(added > -infinity);
+        known.hasFinite |= !isSeen && added > -infinity;
+        if (!isSeen && !(added <= finiteMask))
           known.isMask = false;
       }
       if (!isSeen)
-        continue;
-      ++seen;
-      span.first = std::min(span.first, j);
-      span.end = j + 1;
-    }
+        return;
+      seen += end - begin;
+      span.first = std::min(span.first, begin);
+      span.end = end;
+    });
     if (seen == 0)
       span = {0, 0};
     KeySpan &noted = spans[byQuery ? rows.at()[form.query] : 0];

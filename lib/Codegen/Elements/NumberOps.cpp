@@ -5,16 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StaticValues.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "NumberRow.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tp::target;
 
-static Number wrapped(int64_t value, Type type) {
-  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+static unsigned widthOf(Type type) {
+  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+}
+
+/// The number of an integer type of `width` bits with the low bits of `value`.
+static Number wrapped(int64_t value, unsigned width) {
   Number number;
   number.integer = width == 1    ? value & 1
                    : width >= 64 ? value
@@ -48,21 +51,48 @@ static Number roundedInteger(APInt value, bool isSigned, Type type) {
   return number;
 }
 
-static uint64_t unsignedOf(Number number, Type type) {
-  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+static uint64_t unsignedOf(Number number, unsigned width) {
   return width >= 64 ? number.integer
                      : uint64_t(number.integer) &
                            llvm::maskTrailingOnes<uint64_t>(width);
 }
 
-static bool compare(arith::CmpIPredicate predicate, Number a, Number b,
-                    Type type) {
-  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  auto bits = [&](Number number) {
-    return APInt(width, number.integer, /*isSigned=*/true,
-                 /*implicitTrunc=*/true);
-  };
-  return arith::applyCmpPredicate(predicate, bits(a), bits(b));
+bool tp::target::isUnsignedOrder(arith::CmpIPredicate predicate) {
+  return llvm::is_contained(
+      {arith::CmpIPredicate::ult, arith::CmpIPredicate::ule,
+       arith::CmpIPredicate::ugt, arith::CmpIPredicate::uge},
+      predicate);
+}
+
+/// Calls `with` with what compares two numbers, so that no number asks which
+/// predicate it is.
+template <typename With>
+static bool withPredicate(arith::CmpIPredicate predicate, With with) {
+  using S = int64_t;
+  using U = uint64_t;
+  switch (predicate) {
+  case arith::CmpIPredicate::eq:
+    return with([](S a, S b) { return a == b; });
+  case arith::CmpIPredicate::ne:
+    return with([](S a, S b) { return a != b; });
+  case arith::CmpIPredicate::slt:
+    return with([](S a, S b) { return a < b; });
+  case arith::CmpIPredicate::sle:
+    return with([](S a, S b) { return a <= b; });
+  case arith::CmpIPredicate::sgt:
+    return with([](S a, S b) { return a > b; });
+  case arith::CmpIPredicate::sge:
+    return with([](S a, S b) { return a >= b; });
+  case arith::CmpIPredicate::ult:
+    return with([](U a, U b) { return a < b; });
+  case arith::CmpIPredicate::ule:
+    return with([](U a, U b) { return a <= b; });
+  case arith::CmpIPredicate::ugt:
+    return with([](U a, U b) { return a > b; });
+  case arith::CmpIPredicate::uge:
+    return with([](U a, U b) { return a >= b; });
+  }
+  llvm_unreachable("unhandled predicate");
 }
 
 static double largest(double a, double b, bool letsNaNThrough) {
@@ -74,32 +104,29 @@ static double largest(double a, double b, bool letsNaNThrough) {
   return std::max(a, b);
 }
 
-bool tp::target::computeNumbers(Operation *op, ArrayRef<NumberRow> operands,
-                                NumberRow &result) {
-  size_t size = 1;
-  for (const NumberRow &operand : operands)
-    size = std::max(size, operand.numbers.size());
-  result.numbers.resize(size);
+bool tp::target::computeNumbers(Operation *op,
+                                ArrayRef<const Number *> operands,
+                                MutableArrayRef<Number> result) {
   Type type = op->getResult(0).getType();
   Type from = op->getOperand(0).getType();
   if (!type.isIntOrIndexOrFloat() || !from.isIntOrIndexOrFloat())
     return false;
+  unsigned width = widthOf(type), fromWidth = widthOf(from);
+  const Number *a = operands[0];
+  const Number *b = operands.size() > 1 ? operands[1] : a;
   auto each = [&](auto make) {
-    for (size_t i = 0; i < size; ++i)
-      result.numbers[i] = make(i);
+    for (auto [i, number] : llvm::enumerate(result))
+      number = make(i);
     return true;
   };
   auto integers = [&](auto make) {
     return each([&](size_t i) {
-      return wrapped(make(operands[0].at(i).integer, operands[1].at(i).integer),
-                     type);
+      return wrapped(make(a[i].integer, b[i].integer), width);
     });
   };
   auto reals = [&](auto make) {
-    return each([&](size_t i) {
-      return rounded(make(operands[0].at(i).real, operands[1].at(i).real),
-                     type);
-    });
+    return each(
+        [&](size_t i) { return rounded(make(a[i].real, b[i].real), type); });
   };
   using U = uint64_t;
   return llvm::TypeSwitch<Operation *, bool>(op)
@@ -132,61 +159,67 @@ bool tp::target::computeNumbers(Operation *op, ArrayRef<NumberRow> operands,
       .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp>(
           [&](Operation *) {
             // By zero, and the one quotient that does not fit: undefined.
-            for (Number divisor : operands[1].numbers)
-              if (divisor.integer == 0 || divisor.integer == -1)
+            for (size_t i = 0; i < result.size(); ++i)
+              if (b[i].integer == 0 || b[i].integer == -1)
                 return false;
-            return integers([&](int64_t a, int64_t b) {
-              return isa<arith::DivSIOp>(op)   ? a / b
-                     : isa<arith::RemSIOp>(op) ? a % b
-                                               : llvm::divideFloorSigned(a, b);
+            if (isa<arith::DivSIOp>(op))
+              return integers([](int64_t a, int64_t b) { return a / b; });
+            if (isa<arith::RemSIOp>(op))
+              return integers([](int64_t a, int64_t b) { return a % b; });
+            return integers([](int64_t a, int64_t b) {
+              return llvm::divideFloorSigned(a, b);
             });
           })
       .Case([&](arith::CmpIOp cmp) {
-        return each([&](size_t i) {
-          return wrapped(compare(cmp.getPredicate(), operands[0].at(i),
-                                 operands[1].at(i), from),
-                         type);
+        // The one bit of a signed i1 is its sign, and an unsigned number has
+        // no other bits than those of its type.
+        return withPredicate(cmp.getPredicate(), [&](auto compares) {
+          bool areUnsigned = isUnsignedOrder(cmp.getPredicate());
+          return each([&](size_t i) {
+            auto number = [&](Number given) {
+              return areUnsigned      ? int64_t(unsignedOf(given, fromWidth))
+                     : fromWidth == 1 ? -given.integer
+                                      : given.integer;
+            };
+            return wrapped(compares(number(a[i]), number(b[i])), width);
+          });
         });
       })
       .Case([&](arith::SelectOp) {
-        return each([&](size_t i) {
-          return operands[operands[0].at(i).integer ? 1 : 2].at(i);
-        });
+        return each(
+            [&](size_t i) { return operands[a[i].integer ? 1 : 2][i]; });
       })
       .Case<arith::IndexCastOp, arith::TruncIOp, arith::ExtSIOp>(
           [&](Operation *) {
-            bool negates = from.isInteger(1) && !isa<arith::TruncIOp>(op);
+            bool negates = fromWidth == 1 && !isa<arith::TruncIOp>(op);
             return each([&](size_t i) {
-              int64_t value = operands[0].at(i).integer;
-              return wrapped(negates ? -value : value, type);
+              int64_t value = a[i].integer;
+              return wrapped(negates ? -value : value, width);
             });
           })
       .Case<arith::ExtUIOp, arith::IndexCastUIOp>([&](Operation *) {
         return each([&](size_t i) {
-          return wrapped(int64_t(unsignedOf(operands[0].at(i), from)), type);
+          return wrapped(int64_t(unsignedOf(a[i], fromWidth)), width);
         });
       })
       .Case([&](arith::SIToFPOp) {
         return each([&](size_t i) {
-          int64_t value = operands[0].at(i).integer;
-          value = from.isInteger(1) ? -value : value;
+          int64_t value = fromWidth == 1 ? -a[i].integer : a[i].integer;
           return roundedInteger(APInt(64, value, /*isSigned=*/true), true,
                                 type);
         });
       })
       .Case([&](arith::UIToFPOp) {
         return each([&](size_t i) {
-          return roundedInteger(APInt(64, unsignedOf(operands[0].at(i), from)),
-                                false, type);
+          return roundedInteger(APInt(64, unsignedOf(a[i], fromWidth)), false,
+                                type);
         });
       })
       .Case<arith::ExtFOp, arith::TruncFOp>([&](Operation *) {
-        return each(
-            [&](size_t i) { return rounded(operands[0].at(i).real, type); });
+        return each([&](size_t i) { return rounded(a[i].real, type); });
       })
       .Case([&](arith::NegFOp) {
-        return each(
-            [&](size_t i) { return rounded(-operands[0].at(i).real, type); });
+        return each([&](size_t i) { return rounded(-a[i].real, type); });
       })
       .Case([&](arith::AddFOp) {
         return reals([](double a, double b) { return a + b; });
@@ -214,8 +247,7 @@ bool tp::target::computeNumbers(Operation *op, ArrayRef<NumberRow> operands,
         return each([&](size_t i) {
           Number number;
           number.integer = arith::applyCmpPredicate(
-              cmp.getPredicate(), APFloat(operands[0].at(i).real),
-              APFloat(operands[1].at(i).real));
+              cmp.getPredicate(), APFloat(a[i].real), APFloat(b[i].real));
           return number;
         });
       })

@@ -9,126 +9,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
-#include "tp/IR/AffineRange.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace tp::target;
-
-static bool isKnownType(Type type) {
-  return type.isIndex() || type.isInteger() || type.isF64() || type.isF32() ||
-         type.isF16() || type.isBF16();
-}
-
-static bool numberOf(Attribute attribute, Number &number) {
-  if (auto real = dyn_cast<FloatAttr>(attribute)) {
-    number.real = real.getValueAsDouble();
-    return true;
-  }
-  auto integer = dyn_cast<IntegerAttr>(attribute);
-  if (!integer || integer.getValue().getBitWidth() > 64)
-    return false;
-  number.integer = integer.getType().isInteger(1)
-                       ? integer.getValue().getZExtValue()
-                       : integer.getValue().getSExtValue();
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Rows
-//===----------------------------------------------------------------------===//
-
-int64_t RowEvaluator::index(AffineExpr expr, int64_t i) const {
-  std::optional<int64_t> value = tp::valueOf(expr, [&](AffineExpr leaf) {
-    unsigned loop = cast<AffineDimExpr>(leaf).getPosition();
-    return loop == along ? i : position[loop];
-  });
-  // No index divides by 0: tp-verify-legal.
-  return value.value_or(-1);
-}
-
-/// An element of a tensor of constants.
-bool RowEvaluator::lookUp(const Element &element, NumberRow &row) {
-  const std::vector<Number> *tensor = tensors.find(element.value);
-  if (!tensor)
-    return false;
-  bool isLeaf = element.kind == Element::Kind::Leaf;
-  SmallVector<const NumberRow *> indices;
-  for (const Element *operand : element.operands) {
-    indices.push_back(this->row(operand));
-    if (!indices.back())
-      return false;
-  }
-  ArrayRef<int64_t> shape = shapeOf(element.value);
-  row.numbers.resize(element.dependsOn(along) ? graph.extent(along) : 1);
-  for (auto [i, number] : llvm::enumerate(row.numbers)) {
-    int64_t address = 0;
-    for (auto [d, size] : llvm::enumerate(shape)) {
-      int64_t at =
-          isLeaf ? index(element.indices[d], i) : indices[d]->at(i).integer;
-      if (at < 0 || at >= size)
-        return false;
-      address = address * size + at;
-    }
-    number = (*tensor)[address];
-  }
-  return true;
-}
-
-bool RowEvaluator::evaluate(const Element &element, NumberRow &row) {
-  if (!isKnownType(element.type))
-    return false;
-  switch (element.kind) {
-  case Element::Kind::Constant:
-    row.numbers.resize(1);
-    return numberOf(element.constant, row.numbers.front());
-  case Element::Kind::Index:
-    row.numbers.resize(element.dependsOn(along) ? graph.extent(along) : 1);
-    for (auto [i, number] : llvm::enumerate(row.numbers))
-      number.integer = index(element.index, i);
-    return true;
-  case Element::Kind::Scalar: {
-    std::optional<int64_t> number = tensors.findScalar(element.value);
-    row.numbers.resize(1);
-    row.numbers.front().integer = number.value_or(0);
-    return number.has_value();
-  }
-  case Element::Kind::Leaf:
-  case Element::Kind::Extract:
-    return lookUp(element, row);
-  case Element::Kind::Compute: {
-    SmallVector<NumberRow> operands;
-    for (const Element *operand : element.operands) {
-      const NumberRow *made = this->row(operand);
-      if (!made)
-        return false;
-      operands.push_back(*made);
-    }
-    return !operands.empty() && computeNumbers(element.op, operands, row);
-  }
-  default:
-    return false;
-  }
-}
-
-const NumberRow *RowEvaluator::row(const Element *element) {
-  SmallVector<int64_t> here;
-  for (auto [loop, at] : llvm::enumerate(position))
-    if (element->dependsOn(loop) && loop != along)
-      here.push_back(at);
-  auto [it, inserted] = known.try_emplace(element);
-  Known &entry = it->second;
-  // What is unknown somewhere is taken as unknown everywhere.
-  if (inserted || (entry.isStatic && entry.at != here)) {
-    entry.at = here;
-    entry.isStatic = evaluate(*element, entry.row);
-  }
-  return entry.isStatic ? &entry.row : nullptr;
-}
-
-//===----------------------------------------------------------------------===//
-// Tensors
-//===----------------------------------------------------------------------===//
 
 /// Visits all indices of an array but its last dimension; false to stop.
 static bool forEachRow(ArrayRef<int64_t> shape,
@@ -202,8 +86,8 @@ std::unique_ptr<std::vector<Number>> StaticTensors::evaluate(Value tensor) {
   bool all = forEachRow(shape, [&](ArrayRef<int64_t> at) {
     rows.at().assign(at.begin(), at.end());
     const NumberRow *row = rows.row(element);
-    for (int64_t i = 0; row && i < shape.back(); ++i)
-      made->push_back(row->at(i));
+    if (row)
+      row->appendTo(*made);
     return row != nullptr;
   });
   return all ? std::move(made) : nullptr;
@@ -344,12 +228,13 @@ StaticTensors::reduction(linalg::LinalgOp op, unsigned result) {
       int64_t address = 0;
       for (auto [size, place] : llvm::zip_equal(shape, map.compose(index)))
         address = address * size + place;
-      NumberRow operands[2], next;
-      operands[own].numbers = {(*made)[address]};
-      operands[1 - own].numbers = {row->at(i)};
+      Number accumulated = (*made)[address], added = row->at(i), next{};
+      const Number *operands[2];
+      operands[own] = &accumulated;
+      operands[1 - own] = &added;
       if (!computeNumbers(yield->op, operands, next))
         return false;
-      (*made)[address] = next.numbers.front();
+      (*made)[address] = next;
     }
     return row != nullptr;
   });

@@ -14,22 +14,15 @@
 #define TP_LIB_CODEGEN_ELEMENTS_STATICVALUES_H
 
 #include "ElementGraph.h"
+#include "NumberRow.h"
 #include <memory>
 
 namespace tp::target {
 
-/// One number: a float of any type, rounded to it, or an integer in two's
-/// complement (i1: 0 or 1).
-union Number {
-  double real;
-  int64_t integer;
-};
-
-/// Numbers along a loop; one stands for all where they do not depend on it.
-struct NumberRow {
-  std::vector<Number> numbers;
-  Number at(int64_t i) const { return numbers[numbers.size() == 1 ? 0 : i]; }
-};
+/// Whether elements of the type are numbers that can be evaluated.
+bool isKnownType(mlir::Type type);
+/// The number that an attribute is; false if it is none, or has too many bits.
+bool numberOf(mlir::Attribute attribute, Number &number);
 
 /// Tensors of constants, each evaluated once.
 class StaticTensors {
@@ -81,6 +74,7 @@ private:
   bool evaluate(const Element &element, NumberRow &row);
   bool lookUp(const Element &element, NumberRow &row);
   int64_t index(mlir::AffineExpr expr, int64_t i) const;
+  NumberRow indices(mlir::AffineExpr expr, bool varies) const;
 
   const ElementGraph &graph;
   StaticTensors &tensors;
@@ -88,10 +82,6 @@ private:
   llvm::SmallVector<int64_t> position;
   std::map<const Element *, Known> known;
 };
-
-/// What a scalar op makes of numbers; false if it is not one of those known.
-bool computeNumbers(mlir::Operation *op, llvm::ArrayRef<NumberRow> operands,
-                    NumberRow &result);
 
 } // namespace tp::target
 
