@@ -276,7 +276,8 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
     for (func::FuncOp function : *programs) {
       if (failed(formAttentions(function, traits)))
         return failure();
-      recomputeElements(function, traits);
+      if (recomputeElements(function))
+        cleanUp(function, traits);
     }
     programs = formPrograms(*programs, traits);
     if (failed(programs))

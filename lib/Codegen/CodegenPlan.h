@@ -55,9 +55,9 @@ changePrograms(mlir::ModuleOp module, llvm::StringRef target,
                                                       const TargetTraits &)>
                    change);
 
-/// Replaces `functions`, on tensors, by programs of a rank on memory without
-/// offsets. They have what they share in one order of dimensions. Fails with a
-/// located error.
+/// Replaces `functions`, on tensors and cleaned up, by programs of a rank on
+/// memory without offsets. They have what they share in one order of
+/// dimensions. Fails with a located error.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
 formPrograms(llvm::ArrayRef<mlir::func::FuncOp> functions,
              const TargetTraits &traits);

@@ -272,8 +272,8 @@ FAULTS = {
     ],
     "lib/Codegen/Memory/PackLifetimes.cpp": [
         ("blocks have no alignment",
-         "int64_t(«llvm::alignTo(blocks[other].bytes, alignment)»)});",
-         "blocks[other].bytes / 2", MEMORY),
+         "block.offset + «int64_t(llvm::alignTo(block.bytes, alignment))»,",
+         "block.bytes / 2", MEMORY),
     ],
     "lib/Codegen/Program/MemoryOrder.cpp": [
         ("blocks of an exchange without gaps",

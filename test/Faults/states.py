@@ -87,7 +87,7 @@ FAULTS = {
          "if (auto conflict = «order.require(order.readsBeforeWrites(old, next))»)",
          "std::optional<CommandOrder::Pair>()", UPDATE_IN_PLACE),
         ("what is joined is updated in place",
-         "return «llvm::is_contained(partsOf(other), int64_t(argument))»;",
+         "if («joined.contains(argument)»)",
          "false", UPDATE_IN_PLACE),
         ("a state of another layout is updated in place",
          "if («program.getArgAttr(argument, name) !=\n"

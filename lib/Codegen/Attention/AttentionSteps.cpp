@@ -163,10 +163,10 @@ FailureOr<unsigned> tp::target::formAttentions(func::FuncOp function,
                                                const TargetTraits &traits) {
   if (!function.getBody().hasOneBlock())
     return 0;
+  cleanUp(function, traits);
   if (!traits.hasAttention)
     return failed(verifyRings(function, traits)) ? FailureOr<unsigned>()
                                                  : FailureOr<unsigned>(0);
-  cleanUp(function, traits);
   KnownTerms known;
   // A library on a device knows one mask.
   known.mayDifferByRank = !traits.scoreBytes;

@@ -84,23 +84,29 @@ void StoragePlan::leaveToKernels(Operation *op, Contraction &contraction) {
   store(contraction.result);
 }
 
+/// Notes that the contraction is a GEMM, and what it reads and writes.
+void StoragePlan::setGemm(Operation *op, const Contraction &contraction,
+                          const Gemm &gemm) {
+  bool isNew = gemms.insert_or_assign(op, gemm).second;
+  if (!isNew)
+    return;
+  double alpha = 1.0;
+  llvm::SmallSetVector<Value, 4> roots;
+  roots.insert(keptOf(contraction.result));
+  for (OpOperand *operand : {contraction.lhs, contraction.rhs})
+    roots.insert(gemmSource(operand->get(), alpha));
+  for (const EpilogueTerm &term : contraction.epilogue.terms)
+    roots.insert(rootOf(term.value));
+  for (Value root : roots)
+    gemmsAt[root].push_back(op);
+}
+
 bool StoragePlan::allGemmsHold(Value root) const {
-  for (auto &[op, contraction] : contractions) {
-    if (!gemms.contains(op))
-      continue;
-    double alpha = 1.0;
-    if (keptOf(contraction.result) != root &&
-        gemmSource(contraction.lhs->get(), alpha) != root &&
-        gemmSource(contraction.rhs->get(), alpha) != root &&
-        llvm::none_of(contraction.epilogue.terms,
-                      [&](const EpilogueTerm &term) {
-                        return rootOf(term.value) == root;
-                      }))
-      continue;
-    if (!analyse(contraction))
-      return false;
-  }
-  return true;
+  auto it = gemmsAt.find(root);
+  return it == gemmsAt.end() || llvm::all_of(it->second, [&](Operation *op) {
+           return !gemms.contains(op) ||
+                  analyse(contractions.find(op)->second).has_value();
+         });
 }
 
 /// Keeps the value behind a GEMM operand in the operand's order, if that makes
@@ -173,8 +179,8 @@ bool StoragePlan::fitsAttention(OpOperand &operand,
 }
 
 /// What an attention reads may lie otherwise: gathered keys rank by rank, keys
-/// with their columns apart. A product takes them so, an attention reads copies,
-/// which cost little beside products of many queries.
+/// with their columns apart. A product takes them so, an attention reads
+/// copies, which cost little beside products of many queries.
 void StoragePlan::fitAttentions() {
   constexpr int64_t manyQueries = 16;
   for (auto &[op, contraction] : contractions)
@@ -198,8 +204,8 @@ void StoragePlan::fitAttentions() {
                            loop.getPosition() < step->endColumn))
             order.push_back(dim);
         }
-      storage(operand->get()).address = placesInOrder(
-          shapeOf(operand->get()), order, op->getContext());
+      storage(operand->get()).address =
+          placesInOrder(shapeOf(operand->get()), order, op->getContext());
     }
 }
 
@@ -223,7 +229,7 @@ void StoragePlan::chooseGemms() {
       held = analyse(contraction).has_value();
     }
     if (held) {
-      gemms[op] = *analyse(contraction);
+      setGemm(op, contraction, *analyse(contraction));
       continue;
     }
     // A kernel adds up, and another one does the rest.

@@ -11,35 +11,44 @@
 using namespace mlir;
 using namespace tp::target;
 
+namespace {
+/// Memory of a block, from `offset` to `end`, while it is alive.
+struct Taken {
+  int64_t offset, end;
+  int64_t first, last;
+};
+} // namespace
+
 static int64_t place(MutableArrayRef<Lifetime> blocks, ArrayRef<unsigned> order,
                      int64_t alignment) {
   int64_t total = 0;
-  SmallVector<unsigned> placed;
+  // By offset.
+  std::vector<Taken> placed;
+  placed.reserve(blocks.size());
   for (unsigned index : order) {
     Lifetime &block = blocks[index];
     // The smallest gap between blocks alive at the same time that holds it.
-    SmallVector<std::pair<int64_t, int64_t>> taken;
-    for (unsigned other : placed)
-      if (blocks[other].first <= block.last &&
-          block.first <= blocks[other].last)
-        taken.push_back(
-            {blocks[other].offset,
-             blocks[other].offset +
-                 int64_t(llvm::alignTo(blocks[other].bytes, alignment))});
-    llvm::sort(taken);
     int64_t bestOffset = -1, bestGap = 0, end = 0;
-    for (auto [from, to] : taken) {
-      int64_t gap = from - end;
+    for (const Taken &taken : placed) {
+      if (taken.first > block.last || block.first > taken.last)
+        continue;
+      int64_t gap = taken.offset - end;
       if (gap >= block.bytes && (bestOffset < 0 || gap < bestGap)) {
         bestOffset = end;
         bestGap = gap;
       }
-      end = std::max(end, to);
+      end = std::max(end, taken.end);
     }
     block.offset = bestOffset < 0 ? end : bestOffset;
-    total = std::max(total, block.offset +
-                                int64_t(llvm::alignTo(block.bytes, alignment)));
-    placed.push_back(index);
+    Taken taken{block.offset,
+                block.offset + int64_t(llvm::alignTo(block.bytes, alignment)),
+                block.first, block.last};
+    total = std::max(total, taken.end);
+    placed.insert(llvm::upper_bound(placed, taken,
+                                    [](const Taken &a, const Taken &b) {
+                                      return a.offset < b.offset;
+                                    }),
+                  taken);
   }
   return total;
 }

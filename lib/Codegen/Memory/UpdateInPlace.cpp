@@ -37,13 +37,15 @@ namespace {
 class InPlaceUpdates {
 public:
   InPlaceUpdates(func::FuncOp program, KernelPlans &kernels)
-      : program(program), kernels(kernels), order(program) {}
+      : program(program), kernels(kernels), order(program) {
+    for (BlockArgument argument : program.getArguments())
+      joined.insert_range(partsOf(argument));
+  }
 
   LogicalResult run();
 
 private:
   bool samePort(unsigned argument, unsigned result);
-  bool isJoined(unsigned argument);
   std::string obstacle(unsigned argument, tp::AllocOp next);
   FailureOr<std::string> tryUpdate(unsigned argument, tp::AllocOp next);
   LogicalResult updateCarried(unsigned argument, unsigned result);
@@ -51,6 +53,8 @@ private:
   func::FuncOp program;
   KernelPlans &kernels;
   CommandOrder order;
+  /// Arguments that are in one memory with others.
+  llvm::SmallDenseSet<int64_t> joined;
 };
 } // namespace
 
@@ -80,19 +84,13 @@ bool InPlaceUpdates::samePort(unsigned argument, unsigned result) {
   return true;
 }
 
-bool InPlaceUpdates::isJoined(unsigned argument) {
-  return llvm::any_of(program.getArguments(), [&](BlockArgument other) {
-    return llvm::is_contained(partsOf(other), int64_t(argument));
-  });
-}
-
 /// What stands in the way whatever the order of commands is.
 std::string InPlaceUpdates::obstacle(unsigned argument, tp::AllocOp next) {
   auto memory = cast<MemRefType>(program.getArgument(argument).getType());
   auto type = cast<MemRefType>(next.getResult().getType());
   if (!isRowMajor(memory) || !isRowMajor(type))
     return "its elements are stored in another order";
-  if (isJoined(argument))
+  if (joined.contains(argument))
     return "the argument is in one memory with others";
   return "";
 }

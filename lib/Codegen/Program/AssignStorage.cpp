@@ -94,11 +94,9 @@ static FailureOr<func::FuncOp> formProgram(func::FuncOp function,
 FailureOr<SmallVector<func::FuncOp>>
 tp::target::formPrograms(ArrayRef<func::FuncOp> functions,
                          const TargetTraits &traits) {
-  for (func::FuncOp function : functions) {
+  for (func::FuncOp function : functions)
     if (failed(joinedArguments(function)))
       return failure();
-    cleanUp(function, traits);
-  }
   if (failed(agreeOnOrders(functions, traits)))
     return failure();
   SmallVector<func::FuncOp> programs;
@@ -128,6 +126,8 @@ struct AssignStoragePass : tp::impl::AssignStorageBase<AssignStoragePass> {
         passInputOnTensors(module, target, "tp-assign-storage");
     if (failed(input) || failed(meshOfModule(module, input->traits)))
       return failure();
+    for (func::FuncOp function : input->functions)
+      cleanUp(function, input->traits);
     return formPrograms(input->functions, input->traits);
   }
 

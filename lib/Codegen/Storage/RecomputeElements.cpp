@@ -78,9 +78,11 @@ private:
     bool forward = false, backward = false;
     /// Some reader of the backward pass needs the value in memory.
     bool asStored = false;
-    Operation *firstBackward = nullptr;
   };
+  template <typename Visit> bool anyReader(Value value, Visit visit) const;
   Readers readersOf(Value value) const;
+  bool isReadBackward(Value value) const;
+  Operation *firstBackwardUser(Value value) const;
   bool isKept(Value root) const;
   bool canRepeat(Operation *op) const;
   void addOperands(Again &again, Operation *op);
@@ -96,29 +98,55 @@ private:
 };
 } // namespace
 
-/// Who reads the value, through views.
-Recomputer::Readers Recomputer::readersOf(Value value) const {
-  Readers readers;
+/// Whether `visit(user, inBody, isView)` is true of a user of the value, or of
+/// a view of it; `inBody` is the op of the function that the user is in.
+template <typename Visit>
+bool Recomputer::anyReader(Value value, Visit visit) const {
   SmallVector<Value> work{value};
   while (!work.empty()) {
     Value next = work.pop_back_val();
     for (Operation *user : next.getUsers()) {
-      Operation *inBody = body.findAncestorOpInBlock(*user);
-      bool isBack = isBackward(inBody);
-      if (isBack && (!readers.firstBackward ||
-                     inBody->isBeforeInBlock(readers.firstBackward)))
-        readers.firstBackward = inBody;
-      if (isViewOf(user, next)) {
+      bool isView = isViewOf(user, next);
+      if (isView)
         work.push_back(user->getResult(0));
-        continue;
-      }
-      (isBack ? readers.backward : readers.forward) = true;
-      if (isBack)
-        readers.asStored |=
-            !isa<linalg::LinalgOp>(user) || contractionOf(user).has_value();
+      if (visit(user, body.findAncestorOpInBlock(*user), isView))
+        return true;
     }
   }
+  return false;
+}
+
+/// Who reads the value, through views.
+Recomputer::Readers Recomputer::readersOf(Value value) const {
+  Readers readers;
+  anyReader(value, [&](Operation *user, Operation *inBody, bool isView) {
+    if (isView)
+      return false;
+    bool isBack = isBackward(inBody);
+    (isBack ? readers.backward : readers.forward) = true;
+    if (isBack)
+      readers.asStored |=
+          !isa<linalg::LinalgOp>(user) || contractionOf(user).has_value();
+    return false;
+  });
   return readers;
+}
+
+bool Recomputer::isReadBackward(Value value) const {
+  return anyReader(value, [](Operation *, Operation *inBody, bool isView) {
+    return !isView && isBackward(inBody);
+  });
+}
+
+/// Asked once a value is repeated: ops are numbered anew after each insertion.
+Operation *Recomputer::firstBackwardUser(Value value) const {
+  Operation *first = nullptr;
+  anyReader(value, [&](Operation *, Operation *inBody, bool) {
+    if (isBackward(inBody) && (!first || inBody->isBeforeInBlock(first)))
+      first = inBody;
+    return false;
+  });
+  return first;
 }
 
 /// Whether the value is in memory during the backward pass whatever this pass
@@ -127,7 +155,7 @@ bool Recomputer::isKept(Value root) const {
   if (auto argument = dyn_cast<BlockArgument>(root))
     return !updates.contains(argument.getArgNumber());
   return root.getDefiningOp<arith::ConstantOp>() || splatOf(root) ||
-         readersOf(root).backward;
+         isReadBackward(root);
 }
 
 bool Recomputer::canRepeat(Operation *op) const {
@@ -182,7 +210,7 @@ void Recomputer::replace(Value value, Value copy, OpBuilder &builder) {
       use.set(copy);
       continue;
     }
-    if (!isViewOf(user, value) || !readersOf(user->getResult(0)).backward)
+    if (!isViewOf(user, value) || !isReadBackward(user->getResult(0)))
       continue;
     IRMapping mapping;
     mapping.map(value, copy);
@@ -235,16 +263,13 @@ unsigned Recomputer::run() {
     kept.leaves.insert(value);
     if (again.operations > mostOperations || again.bytes() >= kept.bytes())
       continue;
-    repeat(value, again, readers.firstBackward);
+    repeat(value, again, firstBackwardUser(value));
     ++repeated;
   }
   return repeated;
 }
 
-unsigned tp::target::recomputeElements(func::FuncOp function,
-                                       const TargetTraits &traits) {
-  // What both passes compute has to be one value first.
-  cleanUp(function, traits);
+unsigned tp::target::recomputeElements(func::FuncOp function) {
   return Recomputer(function).run();
 }
 
@@ -258,8 +283,10 @@ struct RecomputeElementsPass
         passInputOnTensors(getOperation(), target, "tp-recompute-elements");
     if (failed(input))
       return signalPassFailure();
-    for (func::FuncOp function : input->functions)
-      numRepeated += recomputeElements(function, input->traits);
+    for (func::FuncOp function : input->functions) {
+      cleanUp(function, input->traits);
+      numRepeated += recomputeElements(function);
+    }
   }
 };
 } // namespace

@@ -166,6 +166,8 @@ private:
   bool holds(const Contraction &contraction);
   bool isWholeWithoutTerms(const Contraction &contraction,
                            const Gemm &gemm) const;
+  void setGemm(mlir::Operation *op, const Contraction &contraction,
+               const Gemm &gemm);
   bool allGemmsHold(mlir::Value root) const;
   bool tryPush(mlir::Value operand, const Contraction &contraction);
   void pack(mlir::Value operand);
@@ -181,6 +183,8 @@ private:
   /// Intermediate values of a GEMM's epilogue, which need no memory.
   llvm::DenseSet<mlir::Value> withinEpilogues;
   llvm::DenseMap<mlir::Operation *, Gemm> gemms;
+  /// The GEMMs that read or write a value, through views and scalings.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 2>> gemmsAt;
   /// Of the op that computes what a GEMM writes.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> contractionWriting;
   /// Values whose order in memory is fixed, and the operands that required it.
@@ -197,9 +201,9 @@ addressOf(const StoragePlan &plan, mlir::Value value, Indices index,
           const IndexSpace &space, double &alpha);
 
 /// Lets the backward pass compute elements of `function` again that it would
-/// keep otherwise. Returns of how many values.
-unsigned recomputeElements(mlir::func::FuncOp function,
-                           const TargetTraits &traits);
+/// keep otherwise. Returns of how many values. The function is cleaned up: what
+/// both passes compute is one value.
+unsigned recomputeElements(mlir::func::FuncOp function);
 
 } // namespace tp::target
 
