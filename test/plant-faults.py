@@ -49,7 +49,7 @@ fault = os.environ.get("TP_PLANTED_FAULT", "0")
 config.environment["TP_PLANTED_FAULT"] = fault
 config.test_exec_root = os.path.join(config.test_exec_root, "fault-" + fault)
 """
-TARGETS = ("tp-opt", "tp-compile", "tp-run", "tp-sharding-tests", "tp-number-row-tests",
+TARGETS = ("tp-opt", "tp-compile", "tp-run", "tp-sharding-tests", "tp-codegen-tests",
            "tp_fake_cuda", "tp_fake_nccl", "tp_fake_cublaslt", "tp_fake_cudnn")
 TIME_LIMIT = 400
 
@@ -57,7 +57,7 @@ TIME_LIMIT = 400
 class Fault:
     """`what` goes wrong where `text` in `path` becomes `instead`. If a part of
     the text stands between « and » only that is replaced. `test` is a lit test,
-    or `sharding:` or `number-row:` and a filter of GoogleTest."""
+    or `sharding:` or `codegen:` and a filter of GoogleTest."""
 
     def __init__(self, number, path, what, text, instead, test):
         self.number, self.path, self.what = number, path, what

@@ -82,3 +82,32 @@ module attributes {tp.mesh = #mesh} {
     return %y : tensor<8x6xf32>
   }
 }
+
+// -----
+
+// One product reads rows of 6 x 8 numbers, another one columns of 4 x 8: no
+// order of memory suits both. The order of the first stays, and the second
+// reads a copy.
+
+// CHECK-LABEL: func.func @two_orders
+// CHECK:       %[[V:.*]] = tp.alloc : memref<4x6x8xf32>
+// CHECK:       tp.kernel reads(%arg0{{.*}}) writes({{.*}}%[[V]]
+// CHECK:       memref<4x48xf32
+// CHECK:       tp.gemm {{.*}} : memref<4x48xf32{{.*}}>, memref<48x3xf32>, memref<4x3xf32>
+// CHECK:       tp.gemm {{.*}} : memref<6x32xf32>, memref<32x3xf32>, memref<6x3xf32>
+func.func @two_orders(%x: tensor<4x6x8xf32>, %a: tensor<48x3xf32>, %b: tensor<32x3xf32>) -> (tensor<4x3xf32>, tensor<6x3xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x6x8xf32>
+  %v = linalg.exp ins(%x : tensor<4x6x8xf32>) outs(%e : tensor<4x6x8xf32>) -> tensor<4x6x8xf32>
+  %r = tensor.collapse_shape %v [[0], [1, 2]] : tensor<4x6x8xf32> into tensor<4x48xf32>
+  %e1 = tensor.empty() : tensor<4x3xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4x3xf32>) -> tensor<4x3xf32>
+  %p = linalg.matmul ins(%r, %a : tensor<4x48xf32>, tensor<48x3xf32>) outs(%f1 : tensor<4x3xf32>) -> tensor<4x3xf32>
+  %et = tensor.empty() : tensor<6x4x8xf32>
+  %t = linalg.transpose ins(%v : tensor<4x6x8xf32>) outs(%et : tensor<6x4x8xf32>) permutation = [1, 0, 2]
+  %c = tensor.collapse_shape %t [[0], [1, 2]] : tensor<6x4x8xf32> into tensor<6x32xf32>
+  %e2 = tensor.empty() : tensor<6x3xf32>
+  %f2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<6x3xf32>) -> tensor<6x3xf32>
+  %q = linalg.matmul ins(%c, %b : tensor<6x32xf32>, tensor<32x3xf32>) outs(%f2 : tensor<6x3xf32>) -> tensor<6x3xf32>
+  return %p, %q : tensor<4x3xf32>, tensor<6x3xf32>
+}

@@ -1,11 +1,10 @@
 """Faults in what is computed at compile time: numbers along the row of a mask; and in how
 the storage of deep programs is found."""
 
-ROWS = "number-row:NumberRowTest.*"
-ATTENTION = "Codegen/CPU/attention.mlir"
-OF_RANKS = "Codegen/CPU/attention-of-ranks.mlir"
-CONTRACTIONS = "Codegen/CPU/contractions.mlir"
-MEMORY = "Codegen/CPU/memory.mlir"
+ROWS = "codegen:NumberRowTest.*"
+TABLES = "codegen:RowEvaluatorTest.*"
+LIFETIMES = "codegen:PackLifetimesTest.*"
+ASSIGN_STORAGE = "Codegen/assign-storage.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
 FAULTS = {
@@ -28,11 +27,11 @@ FAULTS = {
     ],
     "lib/Codegen/Gemm/GemmChoice.cpp": [
         ("an operand is moved whatever other products read it",
-         "return «it == gemmsAt.end()» ||", "true", CONTRACTIONS),
+         "return «it == gemmsAt.end()» ||", "true", ASSIGN_STORAGE),
     ],
     "lib/Codegen/Memory/PackLifetimes.cpp": [
         ("gaps are sought between blocks in any order",
-         "return «a.offset < b.offset»;", "false", MEMORY),
+         "return «a.offset < b.offset»;", "false", LIFETIMES),
     ],
     "lib/Codegen/Elements/NumberOps.cpp": [
         ("the sign of one bit is none",
@@ -41,8 +40,8 @@ FAULTS = {
          ": «llvm::SignExtend64(value, width)»;", "value", ROWS),
     ],
     "lib/Codegen/Elements/RowEvaluator.cpp": [
-        ("an index that is divided is linear", "if («!divides» &&", "true", ATTENTION),
+        ("an index that is divided is linear", "if («!divides» &&", "true", TABLES),
         ("a place outside of a table is its first",
-         "if («!isInside»)\n      return false;", "false", OF_RANKS),
+         "if («!isInside»)\n      return false;", "false", TABLES),
     ],
 }
