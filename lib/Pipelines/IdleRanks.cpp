@@ -125,8 +125,33 @@ static void remarkUnevenHeads(const runtime::Manifest &manifest,
   }
 }
 
+/// Warns of axes along which ranks hold the same, and send each other nothing.
+static void warnOfIdleAxes(const runtime::Manifest &manifest,
+                           Location location) {
+  SmallVector<bool> isUsed(manifest.mesh.axes.size(), false);
+  auto use = [&](const runtime::Port &port) {
+    for (const runtime::AxisPlacement &placement : port.layout)
+      if (!std::holds_alternative<runtime::Replicated>(placement.what))
+        isUsed[placement.part.axis] = true;
+  };
+  llvm::for_each(manifest.arguments, use);
+  for (const runtime::Entry &entry : manifest.entries)
+    llvm::for_each(entry.results, use);
+  for (const runtime::RankGroup &group : manifest.groups)
+    for (const runtime::AxisPart &part : group.axes)
+      isUsed[part.axis] = true;
+  for (auto [axis, isUsed] : llvm::zip_equal(manifest.mesh.axes, isUsed))
+    if (!isUsed && axis.size > 1)
+      emitWarning(location)
+          << "the " << axis.size << " ranks along '" << axis.name
+          << "' all do the same work: nothing is split over the axis, and "
+             "nothing is sent along it; shard an input over it, or leave it "
+             "out of the mesh";
+}
+
 void tp::warnOfIdleRanks(const runtime::Manifest &manifest, Location location) {
   remarkUnevenHeads(manifest, location);
+  warnOfIdleAxes(manifest, location);
   bool hasResults =
       llvm::any_of(manifest.entries, [](const runtime::Entry &entry) {
         return !entry.results.empty();

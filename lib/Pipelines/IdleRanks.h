@@ -17,9 +17,10 @@ namespace tp {
 /// model's weights are constants, none has a name, or entries are forgotten.
 void warnOfReplicas(mlir::ModuleOp module, mlir::Location location);
 
-/// Warns where ranks have an empty part of every result, and remarks which
-/// parts of weights that are never cut, as heads, do not divide by the ranks:
-/// the step takes as long as the ranks with most of them.
+/// Warns where ranks have an empty part of every result, and where all ranks
+/// along an axis do the same work; remarks which parts of weights that are
+/// never cut, as heads, do not divide by the ranks: the step takes as long as
+/// the ranks with most of them.
 void warnOfIdleRanks(const runtime::Manifest &manifest,
                      mlir::Location location);
 
