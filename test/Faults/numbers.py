@@ -40,7 +40,7 @@ FAULTS = {
          ": «llvm::SignExtend64(value, width)»;", "value", ROWS),
     ],
     "lib/Codegen/Elements/RowEvaluator.cpp": [
-        ("an index that is divided is linear", "if («!divides» &&", "true", TABLES),
+        ("an index that is divided is linear", "if («!divides» && expr.isPureAffine() &&", "true", TABLES),
         ("a place outside of a table is its first",
          "if («!isInside»)\n      return false;", "false", TABLES),
     ],

@@ -7,6 +7,7 @@
 
 #include "StaticValues.h"
 #include "tp/IR/AffineRange.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -51,8 +52,12 @@ NumberRow RowEvaluator::indices(AffineExpr expr, bool varies) const {
                inner.getKind() == AffineExprKind::CeilDiv ||
                inner.getKind() == AffineExprKind::Mod;
   });
-  if (!divides && expr.isPureAffine())
-    return {first, index(expr, 1) - first, size};
+  int64_t step = index(expr, 1) - first, last;
+  bool overflows = llvm::MulOverflow(step, size - 1, last) ||
+                   llvm::AddOverflow(first, last, last);
+  if (!divides && expr.isPureAffine() && !overflows &&
+      index(expr, size - 1) == last)
+    return {first, step, size};
   std::vector<Number> numbers(size);
   for (auto [i, number] : llvm::enumerate(numbers))
     number.integer = index(expr, i);
