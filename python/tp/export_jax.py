@@ -2,33 +2,20 @@
 from __future__ import annotations
 
 import inspect
-import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import dropwhile, takewhile
 from typing import Any
 
 import numpy as np
 
 from .dtypes import DTYPES, name_of_numpy
-from .errors import ExportError, ExportWarning, listed, near, shortened, source_line
+from .errors import ExportError, ExportWarning, listed, near
 from .export import require
 from .from_jax.lowering import to_linalg
-from .from_jax.rules import check_loops, rules
+from .from_jax.tracing import FIXED, lowered
 from .model import Model, Port, keys_of
-
-# What a function says that is written for several devices, and what to write instead.
-_OF_DEVICES = (
-    ("unbound axis name", "write the function for one device, without collectives: tp inserts those "
-                          "of the plan"),
-    ("with_sharding_constraint", "leave it out, and write an entry of the plan for the module or "
-                                 "the argument"),
-)
-_FIXED = "write functools.partial(function, {}) and leave it out of args"
-# How jax names the argument whose value a function needs while it is traced.
-_ARGUMENT = re.compile(r"depends on the value of the argument (\w+)")
 
 
 def export_jax(function: Callable[..., Any], args: Sequence[Any], *,
@@ -66,9 +53,9 @@ def export_jax(function: Callable[..., Any], args: Sequence[Any], *,
     arguments, leaves = _arguments(args, names, positions,
                                    _positions("optimizer_state", optimizer_state, names))
     _warn_of_integers(arguments, {names[i] for i in positions if hasattr(args[i], "dtype")})
-    lowered = _lowered(function, tuple(args), names)
-    results = _updated(_results(lowered), arguments, _pairs(updates, lowered.out_info, names, args))
-    mlir = to_linalg(lowered, arguments, results)
+    traced = lowered(function, tuple(args), names)
+    results = _updated(_results(traced), arguments, _pairs(updates, traced.out_info, names, args))
+    mlir = to_linalg(traced, arguments, results)
     weights = {key: _array(leaf, key) for key, port, leaf in zip(
         keys_of(arguments), arguments, leaves) if port.kind != "user_input"}
     return Model(mlir, arguments, results, weights)
@@ -243,7 +230,7 @@ def _port(leaf: Any, name: str, kind: str, is_argument: bool = False) -> Port:
     try:
         spec = jax.eval_shape(lambda x: x, leaf)
     except TypeError as error:
-        hint = (_FIXED.format(f"{name}=value") if is_argument else
+        hint = (FIXED.format(f"{name}=value") if is_argument else
                 "leave it out of the tree, and let the function close over it")
         elements = f" of {leaf.dtype}" if hasattr(leaf, "dtype") else ""
         raise ExportError(f"argument '{name}': expected an array or a number, got "
@@ -271,73 +258,10 @@ def _array(leaf: Any, name: str) -> np.ndarray[Any, Any]:
     return array
 
 
-def _lowered(function: Callable[..., Any], args: tuple[Any, ...], names: list[str]) -> Any:
-    import jax
-    from jax.interpreters.mlir import LoweringParameters
-    try:
-        traced = jax.jit(function, keep_unused=True).trace(*args)
-        check_loops(traced.jaxpr.jaxpr)
-        return traced.lower(_private_parameters=LoweringParameters(
-            override_lowering_rules=rules()))
-    except jax.errors.JAXTypeError as error:
-        message = f"{_first_line(error)}: {_instead(error, args, names)}"
-        line = source_line(error.__traceback__, jax)
-        raise ExportError(f"{line}the function cannot be traced: {message}") from error
-    except (NameError, RuntimeError) as error:
-        instead = next((advice for words, advice in _OF_DEVICES if words in str(error)), None)
-        if instead is None:
-            raise
-        line = source_line(error.__traceback__, jax)
-        what = _first_line(error).partition(". ")[0]  # without jax's advice
-        raise ExportError(f"{line}the function cannot be traced: {what}: {instead}") from error
-    except (TypeError, ValueError, LookupError, AttributeError) as error:
-        fixed = _fixed(args, names)
-        line = source_line(error.__traceback__, jax)
-        message = f"{type(error).__name__}: " if not isinstance(
-            error, (TypeError, ValueError)) else ""
-        message += _first_line(error)
-        if "static arguments" in message:
-            message = f"jax.jit has a static argument: {fixed or _FIXED.format('name=value')}"
-        elif fixed and "concrete" in str(error):
-            message += f": {fixed}"
-        raise ExportError(f"{line}the function cannot be traced: {message}") from error
-
-
-def _fixed(args: tuple[Any, ...], names: list[str]) -> str:
-    """What to write where an argument is a Python number whose value the function needs."""
-    numbers = [name for name, arg in zip(names, args) if isinstance(arg, (bool, int, float))]
-    return _FIXED.format(", ".join(f"{name}=value" for name in numbers)) if numbers else ""
-
-
-def _instead(error: Exception, args: tuple[Any, ...], names: list[str]) -> str:
-    """What to write where a value is needed while the function is traced."""
-    import jax
-    if isinstance(error, jax.errors.TracerArrayConversionError):
-        return ("write the function of jax.numpy instead of the one of numpy, and "
-                "jax.numpy.asarray(table)[index] to look up in an array of numpy")
-    argument = _ARGUMENT.search(str(error))
-    if argument and argument.group(1) in names:
-        i = names.index(argument.group(1))
-        fixed = _fixed(args[i:i + 1], names[i:i + 1])
-        if fixed:
-            return fixed
-    return "write jax.numpy.where or jax.lax.select instead of a branch that depends on an array"
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).splitlines() or [type(error).__name__]
-    # What follows a colon says what differs, up to the next paragraph.
-    told = [lines[0]]
-    if told[0].endswith(":"):
-        details = iter(line.strip() for line in lines[1:])
-        told += [line for line in takewhile(bool, dropwhile(lambda line: not line, details))]
-    return shortened(" ".join(told).rstrip("."))
-
-
-def _results(lowered: Any) -> list[Port]:
+def _results(traced: Any) -> list[Port]:
     import jax
     ports = []
-    for path, info in jax.tree_util.tree_flatten_with_path(lowered.out_info)[0]:
+    for path, info in jax.tree_util.tree_flatten_with_path(traced.out_info)[0]:
         keys = [_key(entry) for entry in path]
         named = bool(path) and (hasattr(path[0], "key") or hasattr(path[0], "name"))
         ports.append(_port(jax.ShapeDtypeStruct(info.shape, info.dtype),
