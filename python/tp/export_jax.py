@@ -17,10 +17,14 @@ from .from_jax.lowering import to_linalg
 from .from_jax.tracing import FIXED, lowered
 from .model import Model, Port, keys_of
 
+# Of arguments that an option names; one of the optimizer's state may have another.
+_KINDS = {"parameters": "parameter", "optimizer_state": "buffer", "state": "buffer"}
+
 
 def export_jax(function: Callable[..., Any], args: Sequence[Any], *,
                parameters: int | str | Sequence[int | str] = (),
                optimizer_state: int | str | Sequence[int | str] = (),
+               state: int | str | Sequence[int | str] = (),
                updates: Mapping[int | str, int | str] | None = None) -> Model:
     """The program that `jax.jit(function)(*args)` runs.
 
@@ -35,6 +39,10 @@ def export_jax(function: Callable[..., Any], args: Sequence[Any], *,
         optimizer_state: which arguments are state of the optimizer. A leaf whose path ends with the
             name of a parameter of its shape is of kind `opt_NAME`, where NAME is what comes before
             (`opt_mu`), and is sharded as the parameter is. Others, such as counters, are buffers.
+        state: which arguments the ranks keep between calls: caches, counters, keys of random
+            numbers. Their leaves are of kind `buffer`, named as inputs are, and the arrays given
+            are their first values; `updates` says what their next ones are. An argument of
+            `updates` that is none of these is an input without a first value.
         updates: which results are next values of which arguments: from the position or key of what
             the function returns to the position or name of an argument, `{0: "params"}`. Both are
             trees of the same names. The ranks keep these arrays, and a call does not return them.
@@ -49,10 +57,12 @@ def export_jax(function: Callable[..., Any], args: Sequence[Any], *,
         raise ExportError(f"args: expected a tuple of the function's arguments, got "
                           f"{type(args).__name__}: write tp.export_jax(function, (x,))")
     names = _names(function, len(args))
-    positions = _positions("parameters", parameters, names)
-    arguments, leaves = _arguments(args, names, positions,
-                                   _positions("optimizer_state", optimizer_state, names))
-    _warn_of_integers(arguments, {names[i] for i in positions if hasattr(args[i], "dtype")})
+    roles = _roles(names, {"parameters": parameters, "optimizer_state": optimizer_state,
+                           "state": state})
+    arguments, leaves = _arguments(args, names, roles)
+    _warn_of_integers(arguments, {
+        name for i, name in enumerate(names)
+        if roles.get(i) == "parameters" and hasattr(args[i], "dtype")})
     traced = lowered(function, tuple(args), names)
     results = _updated(_results(traced), arguments, _pairs(updates, traced.out_info, names, args))
     mlir = to_linalg(traced, arguments, results)
@@ -77,8 +87,8 @@ def _warn_of_integers(arguments: Sequence[Port], alone: set[str]) -> None:
         if port.name in alone and port.dtype in whole:
             warnings.warn(ExportWarning(
                 f"parameters: '{port}' is an array of integers, which calls do not give: leave "
-                f"'{port.name}' out of parameters if it is an input, and name it in optimizer_state if "
-                "steps count by it"), stacklevel=3)
+                f"'{port.name}' out of parameters if it is an input, and name it in state if steps "
+                "count by it"), stacklevel=3)
 
 
 def _names(function: Callable[..., Any], count: int) -> list[str]:
@@ -90,6 +100,18 @@ def _names(function: Callable[..., Any], count: int) -> list[str]:
     names = [parameter.name for parameter in bound if parameter.kind in (
         parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)]
     return (names + [f"arg{i}" for i in range(len(names), count)])[:count]
+
+
+def _roles(names: list[str],
+           options: Mapping[str, int | str | Sequence[int | str]]) -> dict[int, str]:
+    """The option that names an argument, by the argument's position."""
+    roles: dict[int, str] = {}
+    for option, value in options.items():
+        for i in sorted(_positions(option, value, names)):
+            if i in roles:
+                raise ExportError(f"argument '{names[i]}' is in {roles[i]} and in {option}")
+            roles[i] = option
+    return roles
 
 
 def _positions(option: str, value: int | str | Sequence[int | str], names: list[str]) -> set[int]:
@@ -106,26 +128,24 @@ def _positions(option: str, value: int | str | Sequence[int | str], names: list[
     return positions
 
 
-def _arguments(args: Sequence[Any], names: list[str], parameters: set[int],
-               states: set[int]) -> tuple[list[Port], list[Any]]:
+def _arguments(args: Sequence[Any], names: list[str],
+               roles: Mapping[int, str]) -> tuple[list[Port], list[Any]]:
     import jax
-    both = parameters & states
-    if both:
-        raise ExportError(f"argument '{names[min(both)]}' is in parameters and in optimizer_state")
     ports: dict[tuple[int, int], Port] = {}
     leaves: dict[tuple[int, int], Any] = {}
     taken: dict[str, Port] = {}
     # Optimizer state is named by the parameters.
-    for i in sorted(range(len(args)), key=lambda i: i in states):
+    for i in sorted(range(len(args)), key=lambda i: roles.get(i) == "optimizer_state"):
+        role = roles.get(i, "")
         rows = [([_key(entry) for entry in path], leaf)
                 for path, leaf in jax.tree_util.tree_flatten_with_path(args[i])[0]]
-        bare = i in parameters and not any(".".join(keys) in taken for keys, _ in rows)
+        bare = role == "parameters" and not any(".".join(keys) in taken for keys, _ in rows)
         for number, (keys, leaf) in enumerate(rows):
-            kind = "parameter" if i in parameters else "buffer" if i in states else "user_input"
-            port = _port(leaf, ".".join(keys if bare and keys else [names[i], *keys]), kind, not keys)
-            if i in states:
+            port = _port(leaf, ".".join(keys if bare and keys else [names[i], *keys]),
+                         _KINDS.get(role, "user_input"), not keys)
+            if role == "optimizer_state":
                 port = _state_port(port, [names[i], *keys], taken, ports.values())
-            elif i in parameters:
+            elif role == "parameters":
                 taken[port.name] = port
             ports[i, number], leaves[i, number] = port, leaf
     if not ports:
@@ -250,7 +270,7 @@ def _port(leaf: Any, name: str, kind: str, is_argument: bool = False) -> Port:
 
 def _array(leaf: Any, name: str) -> np.ndarray[Any, Any]:
     if not hasattr(leaf, "__array__") and not isinstance(leaf, (int, float, bool, complex)):
-        raise ExportError(f"parameter '{name}' has no value: pass the array")
+        raise ExportError(f"argument '{name}' has no value: pass the array")
     import jax
     array = np.asarray(jax.numpy.asarray(leaf))
     if array.dtype.kind == "c":

@@ -328,8 +328,14 @@ class Program:
         if len(missing) == 1:
             what, name = "it, and it has no first value: give it", repr(missing[0].name)
             root = repr(missing[0].name.partition(".")[0])
+        option = "optimizer_state" if any(map(self._is_of_parameter, missing)) else "state"
         return (f": steps update {what} in the first call, write program.state[{name}] = array, or "
-                f"export with tp.export_jax(..., optimizer_state={root})")
+                f"export with tp.export_jax(..., {option}={root})")
+
+    def _is_of_parameter(self, port: Port) -> bool:
+        """Whether an input has the shape, and at its end the name, of a parameter, as moments."""
+        return any(other.kind == "parameter" and other.shape == port.shape
+                   and port.name.endswith("." + other.name) for other in self._artifact.arguments)
 
     def _flat(self, inputs: tuple[Array, ...], names: list[str]) -> tuple[Array, ...]:
         """The arrays of trees, which the function that was exported takes."""

@@ -42,8 +42,7 @@ def expected(count: int) -> list[float]:
 RIGHT = expected(4)
 EXPORT: dict[str, Any] = {"parameters": "params", "updates": UPDATES}
 ARGS = (PARAMS, KEY, {"x": X}, RATE)
-model, known = tp.export_jax(step, ARGS, **EXPORT), tp.export_jax(step, ARGS, **EXPORT,
-                                                                  optimizer_state="key")
+model, known = tp.export_jax(step, ARGS, **EXPORT), tp.export_jax(step, ARGS, **EXPORT, state="key")
 PLAN = {"up": "colwise", "down": "rowwise"}
 for ranks in (1, 2, 3, 4):
     with tp.compile(known, plan=PLAN, mesh=ranks) as program:
@@ -82,7 +81,7 @@ def message(program: tp.Program, *inputs: Any, **named: Any) -> str:
 # Without a first value, the messages name what lacks one, however the rest is given.
 FIRST = ("expected 3 inputs ('key', 'batch.x', 'rate'), got 2: 'key: u32[2]' is missing: steps update "
          "it, and it has no first value: give it in the first call, write program.state['key'] = "
-         "array, or export with tp.export_jax(..., optimizer_state='key')")
+         "array, or export with tp.export_jax(..., state='key')")
 GIVEN: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = (
     ((X, RATE), {}), (({"x": X}, RATE), {}), ((X,), {"rate": RATE}),
     ((), {"rate": RATE, "batch": {"x": X}}))

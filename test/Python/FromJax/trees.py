@@ -84,5 +84,5 @@ assert [str(each.message) for each in told] == [
     "parameters: nothing but integers in 'tokens: i32[3]', and every call is to give "
     "'params.embedding: f32[4, 8]': write parameters='params' if these are the weights",
     "parameters: 'tokens: i32[3]' is an array of integers, which calls do not give: leave 'tokens' out "
-    "of parameters if it is an input, and name it in optimizer_state if steps count by it"], told
+    "of parameters if it is an input, and name it in state if steps count by it"], told
 assert (told[0].category, told[0].filename) == (tp.ExportWarning, __file__), told[0]
