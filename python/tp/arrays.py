@@ -167,6 +167,12 @@ def to_bits(value: Array, shape: tuple[int, ...], dtype: DType, where: str,
     return bits
 
 
+def is_equal(one: Bits, other: Bits) -> bool:
+    """Whether both are the same bits. Those of one memory are not compared."""
+    is_same = one.ctypes.data == other.ctypes.data and one.strides == other.strides
+    return is_same and one.shape == other.shape or np.array_equal(one, other)
+
+
 def round_bits(bits: Bits, dtype: DType, where: str) -> Bits:
     """The bits of f32 numbers rounded to f16 or bf16, to nearest even. Raises RunError where a finite
     number becomes infinite."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import is_equal
 from .dtypes import DTYPES, name_of_numpy, name_of_torch
 from .errors import ExportError, RunError, plural
 from .files import write_whole
@@ -193,6 +194,16 @@ def _identity(value: Any) -> Any:
         return (value.data_ptr(), str(value.dtype), tuple(value.shape), tuple(value.stride()),
                 value.numel() and value.untyped_storage().data_ptr())
     return id(value)
+
+
+def has_same_bits(one: Any, other: Any) -> bool:
+    """Whether two values of weights are of one type and have the same bits. They are read where they
+    are not in one memory, or the same bytes of a file."""
+    if _identity(one) == _identity(other) or (
+            isinstance(one, Stored) and isinstance(other, Stored) and one.is_same(other)):
+        return True
+    (first, dtype), (second, other_dtype) = bits_of(one), bits_of(other)
+    return dtype == other_dtype and is_equal(first, second)
 
 
 def aliases_of(weights: Mapping[str, Any]) -> dict[str, str]:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Union
 
 import numpy as np
 
-from .arrays import Bits, bits_of, describe, is_exact, round_bits, to_bits, type_of, widen_bits
+from .arrays import (Bits, bits_of, describe, is_equal, is_exact, round_bits, to_bits, type_of,
+                     widen_bits)
 from .artifact import Port, by_name
 from .dtypes import DTYPES, DType
 from .errors import RunError, listed, near, plural
@@ -249,8 +250,7 @@ def _is_equal(a: Found, b: Found, wanted: DType) -> bool:
         return True
     first, second = ((a.bits, b.bits) if a.dtype == b.dtype else
                      (_widened(a, wanted), _widened(b, wanted)))
-    is_same = first.ctypes.data == second.ctypes.data and first.strides == second.strides
-    return is_same or np.array_equal(first, second)
+    return is_equal(first, second)
 
 
 class Finder:

@@ -8,18 +8,19 @@ from typing import Any
 
 from ..errors import ExportError
 
+_EXPORT = "tp.export_jax(function, args)"
 _PACKAGES = ("jax", "jaxlib", "flax", "equinox", "haiku")
 
 
-def refuse_jax(function: Any, call: Any) -> None:
+def refuse_jax(function: Any, call: Any, instead: str = _EXPORT) -> None:
     """Raises ExportError where no module is given, but what JAX calls. `call` is a tree of
-    arguments. Comes before torch is imported, which need not be there then."""
+    arguments, `instead` what to write. Comes before torch is imported, which need not be there
+    then."""
     if _is_of(function, ("torch",)):
         return
     if _is_of(function, _PACKAGES) or _uses_jax(function) or any(
             _is_of(leaf, _PACKAGES) for leaf in _leaves(call)):
-        raise ExportError("expected a torch.nn.Module, got a function of JAX: write "
-                          "tp.export_jax(function, args)")
+        raise ExportError("expected a torch.nn.Module, got a function of JAX: write " + instead)
 
 
 def _leaves(tree: Any) -> Iterator[Any]:

@@ -52,12 +52,9 @@ def to_linalg(lowered: Any, arguments: list[Port], results: list[Port]) -> str:
     Raises ExportError where an op has no form in linalg.
     """
     from jaxlib.mlir import ir
-    from jaxlib.mlir._mlir_libs import _stablehlo
-    _stablehlo.register_stablehlo_passes()
     module = lowered.compiler_ir("stablehlo")
     with module.context, ir.Location.unknown():
-        # Loads the dialect linalg, which jax's context does not know.
-        _run(ir.Module.create(), ("stablehlo-legalize-to-linalg",))
+        load_linalg()
         _run(module, _TO_CALLS)
         inline_own(module)
         _run(module, _SIMPLIFY)
@@ -72,6 +69,15 @@ def to_linalg(lowered: Any, arguments: list[Port], results: list[Port]) -> str:
         _describe(module, arguments, results)
         mark_lines(module)
         return pack_bits(text_with_modules(module))
+
+
+def load_linalg() -> None:
+    """Loads the dialect linalg into the current context of JAX, which does not know it."""
+    from jaxlib.mlir import ir
+    from jaxlib.mlir._mlir_libs import _stablehlo
+    _stablehlo.register_stablehlo_passes()
+    with ir.Location.unknown():
+        _run(ir.Module.create(), ("stablehlo-legalize-to-linalg",))
 
 
 def _run(module: Any, passes: tuple[str, ...]) -> None:

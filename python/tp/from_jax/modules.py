@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Any
 
 from ..model import Port
@@ -87,7 +87,7 @@ def mark_lines(module: Any) -> None:
         op.location = names[location]
         return ir.WalkResult.ADVANCE
     for function in module.body.operations:
-        is_called = _is_private(function)
+        is_called = is_private(function)
         function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
 
 
@@ -109,7 +109,8 @@ def place_in_caller(op: Any, call: Any) -> None:
     op.walk(visit, ir.WalkOrder.PRE_ORDER)
 
 
-def _is_private(function: Any) -> bool:
+def is_private(function: Any) -> bool:
+    """Whether only functions of the module may call it."""
     attributes = function.operation.attributes
     return "sym_visibility" in attributes and "private" in str(attributes["sym_visibility"])
 
@@ -144,13 +145,18 @@ def _is_marked(op: Any) -> bool:
 
 def text_with_modules(module: Any) -> str:
     """The text of a module whose other locations are left out."""
+    return text_with_locations(module, lambda location: _KEPT.fullmatch(location) is not None)
+
+
+def text_with_locations(module: Any, is_kept: Callable[[str], bool]) -> str:
+    """The text of a module with those locations that are kept, as `loc("model.py:24 tanh")`."""
     text = str(module.operation.get_asm(enable_debug_info=True))
     aliases = dict(_ALIAS.findall(text))
-    kept = {}
-    for alias, location in aliases.items():
-        whole = re.sub(r"#loc\d*", lambda match: aliases[match.group()][4:-1], location)
-        if _KEPT.fullmatch(whole):
-            kept[alias] = f"{alias} = {whole}"
+
+    def whole(location: str) -> str:
+        return re.sub(r"#loc\d*", lambda match: whole(aliases[match.group()])[4:-1], location)
+    kept = {alias: f"{alias} = {whole(location)}" for alias, location in aliases.items()
+            if is_kept(whole(location))}
     lines = [_without_locations(line, kept) for line in text.splitlines()
              if not line.startswith("#loc")]
     return "\n".join([*kept.values(), *lines]) + "\n"
