@@ -10,7 +10,7 @@ from __future__ import annotations
 from . import blas as _blas  # noqa: F401  it loads the runtime, before others do
 from .compiler import compile
 from .errors import CompileError, Error, ExportError, ExportWarning, PlanWarning, RunError
-from .export import export, export_entries, export_training
+from .export import export, export_entries, export_training, join_entries
 from .export.local_map import local_map
 from .export_jax import export_jax
 from .generation.text import TextModel, generate
@@ -38,5 +38,5 @@ __all__ = ["ColwiseParallel", "CompileError", "ContextParallel", "Error", "Exper
            "PrepareModuleInputOutput", "PrepareModuleOutput", "Program", "Recompute", "Replicate",
            "ReplicateParallel", "RowwiseParallel", "Rule", "RunError", "SequenceParallel", "Shard",
            "Sharding", "State", "TextModel", "compile", "export", "export_entries", "export_jax",
-           "export_training", "from_local", "generate", "load", "local_map", "progress", "to_local",
-           "visualize_sharding"]
+           "export_training", "from_local", "generate", "join_entries", "load", "local_map", "progress",
+           "to_local", "visualize_sharding"]

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 # What to do about an input of another shape.
 _FIXED = ": shapes are fixed by the export: pad the array, or "
-_OTHER_SHAPE = "export a program for this shape too (of torch's modules tp.export_entries shares weights)"
+_OTHER_SHAPE = ("export a program for this shape too (tp.export_entries and tp.join_entries share "
+                "weights)")
 _OTHER_BATCH = "leave the last batch of an epoch out where it is smaller (drop_last=True)"
 
 

@@ -8,6 +8,7 @@ docs/model-file.md describes what is written. torch and torch-mlir are imported 
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from ..model import Model
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["export", "export_entries", "export_training"]
+__all__ = ["export", "export_entries", "export_training", "join_entries"]
 
 
 def export(module: torch.nn.Module, args: Sequence[Any] = (),
@@ -70,10 +71,45 @@ def export_entries(module: torch.nn.Module,
     Raises:
         ExportError: as tp.export, with the entry's name.
     """
-    refuse_jax(module, entries)
+    refuse_jax(module, entries,
+               "tp.join_entries({'NAME': tp.export_jax(function, args), ...})")
     require("torch", "torch_mlir")
     from .entries import export_calls
-    return export_calls(module, entries, dict(calls or {}))
+    return export_calls(module, entries, calls or {})
+
+
+def join_entries(models: Mapping[str, Model], *,
+                 calls: Mapping[str, int] | None = None) -> Model:
+    """Models that are exported as the entries of one model, which share weights and state.
+
+    Arguments of one name are one tensor over all entries, if they are weights or if a result of
+    some entry updates them: what one entry changes, the others read. A call of an entry gives all
+    its other arguments. The compiled program has the entries in `program.entries`.
+
+    Args:
+        models: for the name of each entry its model, of tp.export_jax, tp.export or
+            tp.Model.load. The first entry is the one that `program(...)` runs.
+        calls: as tp.export_entries takes it.
+
+    Raises:
+        ExportError: what entries share has not one shape, type, kind and value in all of them; or
+            neither torch-mlir nor jaxlib is there, one of which reads and writes programs.
+    """
+    from .entries import check_names, join
+    for name, model in check_names(models, calls or {}).items():
+        if not isinstance(model, Model):
+            raise ExportError(f"entry '{name}': expected a tp.Model, got "
+                              f"{type(model).__name__}{_model_of(model)}")
+    return join(models, calls or {})
+
+
+def _model_of(value: object) -> str:
+    """How to make a model of what is given for one."""
+    if isinstance(value, (str, os.PathLike)):
+        return ": write tp.Model.load(folder)"
+    if callable(value):
+        return ": write tp.export_jax(function, args), or tp.export(module, args)"
+    return ""
 
 
 def export_training(module: torch.nn.Module, loss: Callable[..., Any], optimizer: Any,
