@@ -14,6 +14,7 @@
 #ifndef TP_RUNTIME_CORE_LOOPBODIES_H
 #define TP_RUNTIME_CORE_LOOPBODIES_H
 
+#include "Product.h"
 #include "VectorLoops.h"
 
 namespace {
@@ -249,7 +250,8 @@ constexpr tp::runtime::NarrowLoops narrow = {widenAll<Type>,
 constexpr tp::runtime::VectorLoops loops = {narrow<Halves>,
                                             narrow<BFloats>,
                                             addRowsTimesRows<Singles>,
-                                            {maximum, exponentials}};
+                                            {maximum, exponentials},
+                                            mostRows};
 
 } // namespace
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MixedGemm.h"
+#include "VectorLoops.h"
 
 using namespace tp::runtime;
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NarrowGemm.h"
+#include "VectorLoops.h"
 
 using namespace tp::runtime;
 

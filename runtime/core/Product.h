@@ -51,16 +51,6 @@ void scaleRows(const Product<T, Sum, T2> &p) {
 /// The most rows that are few.
 constexpr int64_t mostFewRows = 128;
 
-/// Whether the loops for few rows are faster than a library where A has `rows`
-/// rows of `k` elements (bench/products): A stays in the second cache while B
-/// comes from memory, and what is added up is long beside the last step, which
-/// adds the elements of a vector. Of very few rows B is all that counts.
-inline bool isOfFewRows(int64_t rows, int64_t k) {
-  constexpr int64_t veryFew = 4, leastDepth = 384, mostElements = 98304;
-  return rows <= veryFew ||
-         (rows <= mostFewRows && k >= leastDepth && rows * k <= mostElements);
-}
-
 /// By the library for their type that this build has.
 void multiply(const Product<float> &product);
 void multiply(const Product<double> &product);

@@ -104,17 +104,30 @@ TP_INLINE void timesRows(const float *a, int64_t lda, int64_t k,
   }
 }
 
+// The sums and the elements of B fill the registers. With few registers each
+// element serves few sums, and a library is faster from some rows on.
+#if defined(__AVX512F__)
+constexpr int rowsAtOnce = 4, columnsAtOnce = 4;
+constexpr int64_t mostRows = tp::runtime::mostFewRows;
+#elif defined(__AVX2__)
+constexpr int rowsAtOnce = 3, columnsAtOnce = 2;
+constexpr int64_t mostRows = 24;
+#else
+constexpr int rowsAtOnce = 2, columnsAtOnce = 1;
+constexpr int64_t mostRows = 24;
+#endif
+static_assert(mostRows <= tp::runtime::mostFewRows);
+
 /// All rows of A times some rows of B, which come from memory once.
 template <typename Type, int columns>
 TP_INLINE void allTimesRows(const float *a, int64_t lda, int64_t m, int64_t k,
                             const typename Type::Element *b, int64_t ldb,
                             float *sums, int64_t n) {
   int64_t i = 0;
-  for (; i + 4 <= m; i += 4)
-    timesRows<Type, 4, columns>(a + i * lda, lda, k, b, ldb, sums + i * n, n);
-  for (; i + 2 <= m; i += 2)
-    timesRows<Type, 2, columns>(a + i * lda, lda, k, b, ldb, sums + i * n, n);
-  if (i < m)
+  for (; i + rowsAtOnce <= m; i += rowsAtOnce)
+    timesRows<Type, rowsAtOnce, columns>(a + i * lda, lda, k, b, ldb,
+                                         sums + i * n, n);
+  for (; i < m; ++i)
     timesRows<Type, 1, columns>(a + i * lda, lda, k, b, ldb, sums + i * n, n);
 }
 
@@ -141,8 +154,9 @@ static void addRowsTimesRows(const float *a, int64_t lda, int64_t m, int64_t k,
     return fewTimesRows<Type, 4>(a, lda, k, b, ldb, n, sums);
   }
   int64_t j = 0;
-  for (; j + 4 <= n; j += 4)
-    allTimesRows<Type, 4>(a, lda, m, k, b + j * ldb, ldb, sums + j, n);
+  for (; j + columnsAtOnce <= n; j += columnsAtOnce)
+    allTimesRows<Type, columnsAtOnce>(a, lda, m, k, b + j * ldb, ldb, sums + j,
+                                      n);
   for (; j < n; ++j)
     allTimesRows<Type, 1>(a, lda, m, k, b + j * ldb, ldb, sums + j, n);
 }

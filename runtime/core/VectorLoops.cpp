@@ -30,3 +30,9 @@ const VectorLoops &tp::runtime::vectorLoops() {
 const NarrowLoops &tp::runtime::narrowLoops(NarrowType type) {
   return type == NarrowType::F16 ? vectorLoops().f16 : vectorLoops().bf16;
 }
+
+bool tp::runtime::isOfFewRows(int64_t rows, int64_t k) {
+  constexpr int64_t veryFew = 4, leastDepth = 384, mostElements = 98304;
+  return rows <= veryFew || (rows <= vectorLoops().mostRows &&
+                             k >= leastDepth && rows * k <= mostElements);
+}

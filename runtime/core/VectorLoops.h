@@ -75,7 +75,16 @@ struct VectorLoops {
   void (*addRowsTimesRows)(const float *a, int64_t lda, int64_t m, int64_t k,
                            const float *b, int64_t ldb, int64_t n, float *sums);
   SoftmaxLoops softmax;
+  /// The most rows for which addRowsTimesRows is faster than a library, where
+  /// all else says so (isOfFewRows).
+  int64_t mostRows;
 };
+
+/// Whether the loops for few rows are faster than a library where A has `rows`
+/// rows of `k` elements (bench/products): A stays in the second cache while B
+/// comes from memory, and what is added up is long beside the last step, which
+/// adds the elements of a vector. Of very few rows B is all that counts.
+bool isOfFewRows(int64_t rows, int64_t k);
 
 /// Those in the widest instructions of this processor.
 const VectorLoops &vectorLoops();
