@@ -43,7 +43,15 @@ bool tp::target::isColumnwise(const StoredValues &plan,
           computeLoop.targets,
           [&](Value target) { return plan.isStored(target); }))
     return false;
+  // The loop over what lies side by side in the target.
   SmallVector<int64_t> strides = targetStrides(plan, computeLoop);
+  std::optional<unsigned> column;
+  for (auto [dim, stride] : llvm::enumerate(strides))
+    if (stride == 1 && computeLoop.extents[dim] != 1 &&
+        !computeLoop.reduces[dim])
+      column = dim;
+  if (!column)
+    return false;
   IndexSpace space = IndexSpace::ofExtents(computeLoop.extents);
   space.symbols = computeLoop.reads.symbols;
   bool columns = false;
@@ -57,13 +65,14 @@ bool tp::target::isColumnwise(const StoredValues &plan,
         linearForm(address, computeLoop.extents.size(), space.symbols.size());
     if (!form)
       return false;
-    for (auto [dim, stride] : llvm::enumerate(form->dimStrides)) {
-      if (stride != 1 || computeLoop.extents[dim] == 1)
-        continue;
-      if (computeLoop.reduces[dim])
+    // What is the same for all columns is read once for them.
+    if (form->dimStrides[*column] == 0)
+      continue;
+    for (auto [dim, stride] : llvm::enumerate(form->dimStrides))
+      if (stride == 1 && computeLoop.extents[dim] != 1 &&
+          computeLoop.reduces[dim])
         return false;
-      columns |= strides[dim] == 1;
-    }
+    columns |= form->dimStrides[*column] == 1;
   }
   return columns;
 }

@@ -123,3 +123,33 @@ func.func @main(%x: tensor<64x128xf32>) -> tensor<128xf32> {
   %y = linalg.reduce { arith.addf } ins(%x : tensor<64x128xf32>) outs(%f : tensor<128xf32>) dimensions = [0]
   return %y : tensor<128xf32>
 }
+
+// -----
+
+// So does a sum of weighted rows: the weights, which lie along the sum, are the
+// same for all columns.
+
+// CHECK-LABEL: llvm.func internal @tp_kernel_0_body
+// CHECK:         scf.for
+// CHECK-NOT:       llvm.load
+// CHECK:           llvm.store
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK:             arith.mulf
+// CHECK:             arith.addf
+// CHECK:             llvm.store
+#id = affine_map<(e, d) -> (e, d)>
+func.func @main(%x: tensor<64x128xf32>, %w: tensor<64xf32>) -> tensor<128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<128xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128xf32>) -> tensor<128xf32>
+  %e2 = tensor.empty() : tensor<64x128xf32>
+  %p = linalg.generic {indexing_maps = [#id, affine_map<(e, d) -> (e)>, #id], iterator_types = ["parallel", "parallel"]}
+    ins(%x, %w : tensor<64x128xf32>, tensor<64xf32>) outs(%e2 : tensor<64x128xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %m = arith.mulf %a, %b : f32
+    linalg.yield %m : f32
+  } -> tensor<64x128xf32>
+  %y = linalg.reduce { arith.addf } ins(%p : tensor<64x128xf32>) outs(%f : tensor<128xf32>) dimensions = [0]
+  return %y : tensor<128xf32>
+}
