@@ -10,6 +10,7 @@
 #include "Kernels/KernelGroups.h"
 #include "Program/CommandUses.h"
 #include "Program/ThreadMapping.h"
+#include "Rows/SkipRows.h"
 #include "Scatter/ScatterFinder.h"
 #include "Schedule/CommandSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -276,6 +277,7 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
     for (func::FuncOp function : *programs) {
       if (failed(formAttentions(function, traits)))
         return failure();
+      skipRows(function, traits);
       if (recomputeElements(function))
         cleanUp(function, traits);
     }

@@ -32,20 +32,24 @@ struct TargetTraits {
   bool computesParts = false;
   /// Whether a GEMM may multiply f32 by f16 or bf16.
   bool multipliesMixed = false;
-  /// Whether ranks agree on assertions within a step, before what outlives it is
-  /// written.
+  /// Whether GEMMs and kernels leave out rows by a condition.
+  bool leavesRows = false;
+  /// Whether ranks agree on assertions within a step, before what outlives it
+  /// is written.
   bool agreesWithinStep = false;
   /// Limit of the bytes of scores in one of the steps that stand in for an
   /// attention where no library does it; none where attention needs no steps.
   std::optional<int64_t> scoreBytes = std::nullopt;
 };
 
-inline constexpr TargetTraits cpuTraits = {"the CPU target",        64,
+inline constexpr TargetTraits cpuTraits = {"the CPU target",
+                                           64,
                                            /*hasEpilogues=*/false,
                                            /*fewRows=*/0,
                                            /*hasAttention=*/true,
                                            /*computesParts=*/true,
                                            /*multipliesMixed=*/true,
+                                           /*leavesRows=*/true,
                                            /*agreesWithinStep=*/true};
 inline constexpr TargetTraits cudaTraits = {"the CUDA target",
                                             256,
@@ -54,6 +58,7 @@ inline constexpr TargetTraits cudaTraits = {"the CUDA target",
                                             /*hasAttention=*/true,
                                             /*computesParts=*/false,
                                             /*multipliesMixed=*/false,
+                                            /*leavesRows=*/false,
                                             /*agreesWithinStep=*/false,
                                             /*scoreBytes=*/int64_t(64) << 20};
 

@@ -26,7 +26,7 @@ void ComputeOp::build(OpBuilder &builder, OperationState &state,
   build(builder, state, values.getTypes(), values, rows, buffers,
         /*starts=*/ValueRange(), /*sizes=*/ArrayRef<int64_t>(),
         /*along=*/ArrayRef<int64_t>(), /*scattered=*/ArrayRef<int64_t>(),
-        /*places=*/ValueRange());
+        /*places=*/ValueRange(), /*condition=*/Value());
 }
 
 int64_t ComputeOp::getWrittenElements() {
@@ -72,6 +72,22 @@ static LogicalResult verifyScatter(ComputeOp op) {
   return success();
 }
 
+static LogicalResult verifyCondition(ComputeOp op) {
+  if (!op.getCondition())
+    return success();
+  if (op.getValues().size() != 1 || op.getBuffers().size() != 1 ||
+      !op.getStarts().empty() || !op.getPlaces().empty() ||
+      !op.getRows().empty())
+    return op.emitOpError() << "a condition is that of one value in one "
+                               "buffer, without rows, parts and scatters";
+  auto type = cast<RankedTensorType>(op.getValues().front().getType());
+  if (!isShapeOrOne(op.getCondition().getType(), type))
+    return op.emitOpError() << "expected a condition with the value's "
+                               "dimensions, each of its size or of 1, got "
+                            << type << " and " << op.getCondition().getType();
+  return success();
+}
+
 LogicalResult ComputeOp::verify() {
   if (getValues().empty())
     return emitOpError() << "expected a value";
@@ -87,7 +103,8 @@ LogicalResult ComputeOp::verify() {
       if (!producer || value.getDefiningOp() != producer)
         return emitOpError() << "several values are results of one op";
   }
-  if (failed(verifyPart(*this)) || failed(verifyScatter(*this)))
+  if (failed(verifyPart(*this)) || failed(verifyScatter(*this)) ||
+      failed(verifyCondition(*this)))
     return failure();
   if (!getBuffers().empty() && getBuffers().size() != getValues().size())
     return emitOpError() << "expected no buffer or one per value, got "

@@ -13,6 +13,27 @@ using namespace mlir;
 using namespace tp;
 
 //===----------------------------------------------------------------------===//
+// tp.needed
+//===----------------------------------------------------------------------===//
+
+bool tp::isShapeOrOne(RankedTensorType type, RankedTensorType of) {
+  return type.getRank() == of.getRank() &&
+         llvm::all_of(llvm::zip_equal(type.getShape(), of.getShape()),
+                      [](auto sizes) {
+                        auto [size, whole] = sizes;
+                        return size == whole || size == 1;
+                      });
+}
+
+LogicalResult NeededOp::verify() {
+  if (!isShapeOrOne(getCondition().getType(), getType()))
+    return emitOpError() << "expected a condition with the operand's "
+                            "dimensions, each of its size or of 1, got "
+                         << getType() << " and " << getCondition().getType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // tp.constrain
 //===----------------------------------------------------------------------===//
 

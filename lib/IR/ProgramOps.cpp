@@ -209,6 +209,13 @@ LogicalResult GemmOp::verify() {
   if (getBias() && shapeOf(getBias()) != ArrayRef<int64_t>{c.back()})
     return emitOpError() << "the bias has " << c.back() << " elements, got "
                          << getBias().getType();
+  if (getRows() && (shapeOf(getRows()) != c.drop_back() ||
+                    !getElementTypeOrSelf(getRows()).isInteger(1)))
+    return emitOpError() << "the rows are i1 of batch x m, got "
+                         << getRows().getType();
+  if (getRows() &&
+      (!getBeta().isZero() || getResidual() || getBias() || getGelu()))
+    return emitOpError() << "with rows has beta 0, and nothing is added";
   for (int64_t k : getKOfRank().value_or(ArrayRef<int64_t>()))
     if (k < 0 || k > a.back())
       return emitOpError() << "a rank's k is at most " << a.back() << ", got "

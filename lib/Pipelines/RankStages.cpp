@@ -27,6 +27,8 @@ std::vector<tp::RankStage> tp::rankStages(const std::string &target,
     stages.push_back({"", createCUDAReductionTypes()});
   stages.push_back(
       {"form-attention", createFormAttention({target, scoreBytes})});
+  if (target == "cpu")
+    stages.push_back({"skip-rows", createSkipRows({target})});
   stages.push_back({"recompute-elements", createRecomputeElements({target})});
   stages.push_back({"assign-storage", createAssignStorage({target})});
   stages.push_back({"form-scatters", createFormScatters({target})});

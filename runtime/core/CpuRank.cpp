@@ -89,6 +89,8 @@ void CpuRank::prepare() {
             [&](const GemmCommand &gemm) {
               for (const GemmOperand *operand : {&gemm.a, &gemm.b, &gemm.c})
                 addresses.push_back(address(operand->buffer));
+              addresses.push_back(gemm.rows ? address(gemm.rows->buffer)
+                                            : nullptr);
               scratchBytes = std::max(scratchBytes, gemmScratch(gemm));
             },
             [&](const CollectiveCommand &call) {
@@ -159,7 +161,8 @@ Status CpuRank::run(int64_t index) {
                  },
                  [&](const GemmCommand &product) -> Status {
                    gemm(product, coordinates, buffers[0], buffers[1],
-                        buffers[2], scratch.data());
+                        buffers[2], static_cast<const bool *>(buffers[3]),
+                        scratch.data());
                    return {};
                  },
                  [&](const CollectiveCommand &call) -> Status {

@@ -8,6 +8,7 @@
 #include "Gemm.h"
 #include "MixedGemm.h"
 #include "NarrowGemm.h"
+#include "SomeRows.h"
 #include "VectorLoops.h"
 #include <array>
 #include <cstring>
@@ -168,10 +169,19 @@ void tp::runtime::multiply(const Product<double> &p) {
 
 namespace {
 
+struct GemmBuffers {
+  const void *a, *b;
+  void *c;
+  /// Null, or which rows are computed.
+  const bool *rows;
+  /// Where chosen rows are packed.
+  char *packed;
+};
+
 /// Calls `multiply` for every product of `command`.
 template <typename T, typename Sum, typename T2 = T, typename Multiply>
 void forEachProduct(const GemmCommand &command, const Coordinates &rank,
-                    const void *a, const void *b, void *c, Multiply multiply) {
+                    const GemmBuffers &buffers, Multiply multiply) {
   Product<T, Sum, T2> p{command.m,         command.n,
                         command.kOf(rank), Sum(command.alpha),
                         nullptr,           {command.a.transpose, command.a.ld},
@@ -187,17 +197,22 @@ void forEachProduct(const GemmCommand &command, const Coordinates &rank,
     if (command.batch[d] == 0)
       return;
   for (;;) {
-    int64_t offsetA = 0, offsetB = 0, offsetC = 0;
+    int64_t offsetA = 0, offsetB = 0, offsetC = 0, offsetRows = 0;
     for (size_t d = 0; d < dimensions; ++d) {
       offsetA += index[d] * command.a.batchStrides[d];
       offsetB += index[d] * command.b.batchStrides[d];
       offsetC += index[d] * command.c.batchStrides[d];
+      if (command.rows)
+        offsetRows += index[d] * command.rows->strides[d];
     }
-    p.a = static_cast<const T *>(a) + offsetA;
-    p.b = static_cast<const T2 *>(b) + offsetB;
-    p.c = static_cast<Sum *>(c) + offsetC;
+    p.a = static_cast<const T *>(buffers.a) + offsetA;
+    p.b = static_cast<const T2 *>(buffers.b) + offsetB;
+    p.c = static_cast<Sum *>(buffers.c) + offsetC;
     if (p.k == 0)
       scaleRows(p);
+    else if (command.rows)
+      multiplyRows(p, {buffers.rows + offsetRows, command.rows->strides.back()},
+                   buffers.packed, multiply);
     else
       multiply(p);
     size_t d = dimensions;
@@ -218,7 +233,8 @@ NarrowType narrowType(DataType type) {
 
 } // namespace
 
-int64_t tp::runtime::gemmScratch(const GemmCommand &command) {
+/// Bytes that the products themselves work in, a multiple of 64.
+static int64_t productScratch(const GemmCommand &command) {
   auto floats = [&]() -> int64_t {
     bool narrowA = isNarrow(command.dtype), narrowB = isNarrow(command.bDtype);
     if (narrowA && narrowB)
@@ -228,21 +244,33 @@ int64_t tp::runtime::gemmScratch(const GemmCommand &command) {
                           narrowB ? command.n : command.m, command.k);
     return 0;
   };
-  return floats() * int64_t(sizeof(float));
+  return (floats() * int64_t(sizeof(float)) + 63) / 64 * 64;
+}
+
+int64_t tp::runtime::gemmScratch(const GemmCommand &command) {
+  int64_t packed =
+      command.rows
+          ? packedRowsBytes(command.m, command.n, command.k,
+                            byteSize(command.dtype), byteSize(command.cDtype))
+          : 0;
+  return productScratch(command) + packed;
 }
 
 void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
-                       const void *a, const void *b, void *c, void *scratch) {
+                       const void *a, const void *b, void *c, const bool *rows,
+                       void *scratch) {
   auto *floats = static_cast<float *>(scratch);
+  GemmBuffers buffers = {
+      a, b, c, rows, static_cast<char *>(scratch) + productScratch(command)};
   bool narrowA = isNarrow(command.dtype), narrowB = isNarrow(command.bDtype);
   if (narrowA && narrowB) {
     forEachProduct<uint16_t, float>(
-        command, rank, a, b, c, [&](const NarrowProduct &p) {
+        command, rank, buffers, [&](const NarrowProduct &p) {
           multiplyNarrow(p, narrowType(command.dtype), floats);
         });
   } else if (narrowB) {
     forEachProduct<float, float, uint16_t>(
-        command, rank, a, b, c, [&](const Product<float, float, uint16_t> &p) {
+        command, rank, buffers, [&](const Product<float, float, uint16_t> &p) {
           multiplyMixed({p, 1}, narrowType(command.bDtype), floats);
         });
   } else if (narrowA) {
@@ -251,7 +279,7 @@ void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
       return MatrixForm{!form.transpose, form.ld};
     };
     forEachProduct<uint16_t, float, float>(
-        command, rank, a, b, c, [&](const Product<uint16_t, float, float> &p) {
+        command, rank, buffers, [&](const Product<uint16_t, float, float> &p) {
           multiplyMixed({{p.n, p.m, p.k, p.alpha, p.b, transposed(p.bForm), p.a,
                           transposed(p.aForm), p.beta, p.c, 1},
                          p.ldc},
@@ -259,9 +287,9 @@ void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
         });
   } else if (command.dtype == DataType::F64) {
     forEachProduct<double, double>(
-        command, rank, a, b, c, [](const Product<double> &p) { multiply(p); });
+        command, rank, buffers, [](const Product<double> &p) { multiply(p); });
   } else {
-    forEachProduct<float, float>(command, rank, a, b, c,
+    forEachProduct<float, float>(command, rank, buffers,
                                  [](const Product<float> &p) { multiply(p); });
   }
 }

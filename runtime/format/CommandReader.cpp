@@ -221,13 +221,17 @@ public:
 
   GemmCommand readGemm(const JsonReader &reader) {
     bool cuda = manifest.isCuda();
-    reader.only({"command",    "dtype",    "b_dtype",
-                 "c_dtype",    "m",        "n",
-                 "k",          "alpha",    "beta",
-                 "a",          "b",        "c",
-                 "batch",      "residual", "bias",
-                 "activation", "module",   "location",
-                 "queue",      "wait_for", "with_previous"});
+    reader.only({"command",  "dtype",
+                 "b_dtype",  "c_dtype",
+                 "m",        "n",
+                 "k",        "alpha",
+                 "beta",     "a",
+                 "b",        "c",
+                 "batch",    "residual",
+                 "bias",     "activation",
+                 "rows",     "module",
+                 "location", "queue",
+                 "wait_for", "with_previous"});
     for (const char *key : {"residual", "bias", "activation"})
       if (auto value = cuda ? std::nullopt : reader.find(key))
         value->error("a gemm of a cuda target alone has it");
@@ -263,6 +267,13 @@ public:
     if (auto activation = reader.find("activation"))
       gemm.activation =
           readEnum<Activation>(*activation, numActivations, "activation");
+    if (auto rows = reader.find("rows")) {
+      rows->only({"buffer", "strides"});
+      gemm.rows = {readBuffer(rows->at("buffer")),
+                   rows->at("strides").integers()};
+      if (cuda)
+        rows->error("a gemm of a cpu target alone has it");
+    }
     return gemm;
   }
 

@@ -32,6 +32,10 @@ std::string checkMesh(const Mesh &mesh);
 std::string checkPort(const Port &port, const Mesh &mesh);
 std::string checkAttention(const AttentionCommand &command);
 std::string checkCall(const CallCommand &command);
+/// Of a gemm that has rows.
+std::string checkRows(const GemmCommand &command);
+/// The bytes from the first to the last of its rows.
+std::optional<int64_t> rowsBytes(const GemmCommand &command);
 std::string checkCudaTarget(const CudaTarget &target);
 std::string checkCudaKernel(const KernelCommand &command);
 std::string checkCudaGemm(const GemmCommand &command);

@@ -284,8 +284,7 @@ private:
   void writeKernel(const KernelCommand &kernel) {
     json.member("command", "kernel");
     json.member("function", kernel.function);
-    bool launched = manifest.isCuda();
-    if (launched) {
+    if (manifest.isCuda()) {
       writeSizes("grid", kernel.launch.grid);
       writeSizes("block", kernel.launch.block);
       json.memberUnless(int64_t(0), "shared_bytes", kernel.launch.sharedBytes);
@@ -297,7 +296,7 @@ private:
       for (size_t i = 0; i < kernel.buffers.size(); ++i)
         json.object([&] {
           writeBufferMembers(kernel.buffers[i]);
-          if (launched)
+          if (manifest.isCuda())
             writeAccess(kernel.launch.accesses[i]);
         });
     });
@@ -343,15 +342,13 @@ private:
     });
   }
 
-  void writeOperandMembers(const GemmOperand &operand) {
-    writeBuffer("buffer", operand.buffer);
-    json.member("ld", operand.ld);
-    json.memberUnless(false, "transpose", operand.transpose);
-    json.memberUnless({}, "batch_strides", operand.batchStrides);
-  }
-
   void writeOperand(std::string_view name, const GemmOperand &operand) {
-    json.objectMember(name, [&] { writeOperandMembers(operand); });
+    json.objectMember(name, [&] {
+      writeBuffer("buffer", operand.buffer);
+      json.member("ld", operand.ld);
+      json.memberUnless(false, "transpose", operand.transpose);
+      json.memberUnless({}, "batch_strides", operand.batchStrides);
+    });
   }
 
   void writeGemm(const GemmCommand &gemm) {
@@ -377,6 +374,11 @@ private:
       json.objectMember("bias", [&] { writeBuffer("buffer", *gemm.bias); });
     if (gemm.activation != Activation::None)
       json.member("activation", spelling(gemm.activation));
+    if (gemm.rows)
+      json.objectMember("rows", [&] {
+        writeBuffer("buffer", gemm.rows->buffer);
+        json.member("strides", gemm.rows->strides);
+      });
   }
 
   void writeCall(const CallCommand &call) {
@@ -429,9 +431,8 @@ private:
         writeSizes("strides", attention.bias->strides);
       });
     json.memberUnless(false, "partial", attention.isPartial);
-    if (attention.onto)
-      json.objectMember("onto",
-                        [&] { writeBuffer("buffer", *attention.onto); });
+    if (const auto &onto = attention.onto)
+      json.objectMember("onto", [&] { writeBuffer("buffer", *onto); });
     json.memberUnless(int64_t(0), "flops", attention.flops);
     json.memberUnless(int64_t(0), "bytes", attention.bytes);
     json.rows("steps", attention.steps,

@@ -452,3 +452,72 @@ func.func @scatter_without_a_reduction(%x: memref<9x8xf32>, %p: memref<1x1xi64>)
   }
   return %0 : memref<8x9xf32>
 }
+
+// -----
+
+func.func @rows_of_another_shape(%x: memref<3x2xf32>, %rows: memref<2xi1>) -> memref<3x3xf32> {
+  %0 = tp.alloc : memref<3x3xf32>
+  %t = memref.reinterpret_cast %x to offset: [0], sizes: [2, 3], strides: [1, 2] : memref<3x2xf32> to memref<2x3xf32, strided<[1, 2]>>
+  // expected-error @+1 {{the rows are i1 of batch x m, got 'memref<2xi1>'}}
+  tp.gemm %x, %t into %0 rows %rows : memref<3x2xf32>, memref<2x3xf32, strided<[1, 2]>>, memref<3x3xf32> rows memref<2xi1>
+  return %0 : memref<3x3xf32>
+}
+
+// -----
+
+func.func @rows_that_are_added_to(%x: memref<2x2xf32>, %rows: memref<2xi1>) -> memref<2x2xf32> {
+  %0 = tp.alloc : memref<2x2xf32>
+  // expected-error @+1 {{with rows has beta 0, and nothing is added}}
+  tp.gemm %x, %x into %0 rows %rows {beta = 1.0} : memref<2x2xf32>, memref<2x2xf32>, memref<2x2xf32> rows memref<2xi1>
+  return %0 : memref<2x2xf32>
+}
+
+// -----
+
+func.func @condition_of_another_shape(%x: memref<3x2xf32>, %p: memref<2xi1>) -> memref<3x2xf32> {
+  %0 = tp.alloc : memref<3x2xf32>
+  tp.kernel reads(%x, %p : memref<3x2xf32>, memref<2xi1>) writes(%0 : memref<3x2xf32>) {
+  ^bb0(%a: memref<3x2xf32>, %b: memref<2xi1>, %c: memref<3x2xf32>):
+    %1 = bufferization.to_tensor %a : memref<3x2xf32> to tensor<3x2xf32>
+    %2 = bufferization.to_tensor %b : memref<2xi1> to tensor<2xi1>
+    %3 = tensor.expand_shape %2 [[0, 1]] output_shape [2, 1] : tensor<2xi1> into tensor<2x1xi1>
+    // expected-error @+1 {{expected a condition with the value's dimensions, each of its size or of 1, got 'tensor<3x2xf32>' and 'tensor<2x1xi1>'}}
+    %4 = tp.compute %1 into %c where %3 : tensor<3x2xf32> into memref<3x2xf32> where tensor<2x1xi1>
+  }
+  return %0 : memref<3x2xf32>
+}
+
+// -----
+
+func.func @condition_of_a_reduction(%x: memref<3x2xf32>, %p: memref<3xi1>) -> memref<3xf32> {
+  %0 = tp.alloc : memref<3xf32>
+  tp.kernel reads(%x, %p : memref<3x2xf32>, memref<3xi1>) writes(%0 : memref<3xf32>) {
+  ^bb0(%a: memref<3x2xf32>, %b: memref<3xi1>, %c: memref<3xf32>):
+    %1 = bufferization.to_tensor %a : memref<3x2xf32> to tensor<3x2xf32>
+    %2 = bufferization.to_tensor %b : memref<3xi1> to tensor<3xi1>
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<3xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<3xf32>) -> tensor<3xf32>
+    %3 = linalg.reduce { arith.addf } ins(%1 : tensor<3x2xf32>) outs(%f : tensor<3xf32>) dimensions = [1]
+    // expected-error @+1 {{reduces, expected a condition of a value that does not}}
+    %4 = tp.compute %3 into %c where %2 : tensor<3xf32> into memref<3xf32> where tensor<3xi1>
+  }
+  return %0 : memref<3xf32>
+}
+
+// -----
+
+func.func @condition_beside_another_loop(%x: memref<3x2xf32>, %p: memref<3xi1>) -> (memref<3x2xf32>, memref<3x2xf32>) {
+  %0 = tp.alloc : memref<3x2xf32>
+  %1 = tp.alloc : memref<3x2xf32>
+  tp.kernel reads(%x, %p : memref<3x2xf32>, memref<3xi1>) writes(%0, %1 : memref<3x2xf32>, memref<3x2xf32>) {
+  ^bb0(%a: memref<3x2xf32>, %b: memref<3xi1>, %c: memref<3x2xf32>, %d: memref<3x2xf32>):
+    %2 = bufferization.to_tensor %a : memref<3x2xf32> to tensor<3x2xf32>
+    %3 = bufferization.to_tensor %b : memref<3xi1> to tensor<3xi1>
+    %4 = tensor.expand_shape %3 [[0, 1]] output_shape [3, 1] : tensor<3xi1> into tensor<3x1xi1>
+    %5 = tp.compute %2 into %d : tensor<3x2xf32> into memref<3x2xf32>
+    // expected-error @+1 {{has a condition, expected no other compute loop in its kernel}}
+    %6 = tp.compute %2 into %c where %4 : tensor<3x2xf32> into memref<3x2xf32> where tensor<3x1xi1>
+  }
+  return %0, %1 : memref<3x2xf32>, memref<3x2xf32>
+}

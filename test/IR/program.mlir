@@ -25,6 +25,9 @@ func.func @main(%x: memref<4x8xf32>, %w: memref<8x6xf32, strided<[1, 8]>>) -> me
   %1 = tp.alloc : memref<4x6xf32>
   // CHECK: tp.gemm %[[A]], %{{.*}} into %{{.*}} bias %[[C]] gelu {alpha = 5.000000e-01 : f64} : memref<4x8xf32>, memref<8x6xf32, strided<[1, 8]>>, memref<4x6xf32> bias memref<6xf32>
   tp.gemm %0, %w into %1 bias %c gelu {alpha = 0.5} : memref<4x8xf32>, memref<8x6xf32, strided<[1, 8]>>, memref<4x6xf32> bias memref<6xf32>
+  %rows = tp.constant dense<[true, false, true, true]> : tensor<4xi1> at 192 to memref<4xi1>
+  // CHECK: tp.gemm %[[A]], %{{.*}} into %{{.*}} rows %{{.*}} : memref<4x8xf32>, memref<8x6xf32, strided<[1, 8]>>, memref<4x6xf32> rows memref<4xi1>
+  tp.gemm %0, %w into %1 rows %rows : memref<4x8xf32>, memref<8x6xf32, strided<[1, 8]>>, memref<4x6xf32> rows memref<4xi1>
   %2 = tp.alloc : memref<16x6xf32>
   // CHECK: tp.communicate %{{.*}} into %{{.*}} : memref<4x6xf32>, memref<16x6xf32> {
   // CHECK:   tp.all_gather

@@ -143,6 +143,77 @@ def MergeGemms : Pass<"tp-merge-gemms", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SkipRows : Pass<"tp-skip-rows", "::mlir::ModuleOp"> {
+  let summary = "Note of which values some rows are needed";
+  let description = [{
+    A mixture of experts whose experts are a dimension computes every token with
+    every expert, and selects the results of those that a token has chosen. The
+    pass looks from the end of the function at what is needed of every value: one
+    side of a select where a stored condition says so, through element by element
+    ops, views and products. It notes that with `tp.needed` behind products, and
+    behind element by element ops, of which whole rows are not needed. What makes
+    the condition moves before them. tp-assign-storage lets GEMMs (`rows`) and
+    kernels (`where`) leave these rows out, where they lie so in memory.
+
+    Results are the same. For processors; elsewhere the pass does nothing.
+
+    ```mlir
+    func.func @main(%x: tensor<6x32xf32>, %w: tensor<32x32xf32>, %chosen: tensor<6xi1>) -> tensor<6x32xf32> {
+      %zero = arith.constant 0.0 : f32
+      %e = tensor.empty() : tensor<6x32xf32>
+      %f = linalg.fill ins(%zero : f32) outs(%e : tensor<6x32xf32>) -> tensor<6x32xf32>
+      %y = linalg.matmul ins(%x, %w : tensor<6x32xf32>, tensor<32x32xf32>) outs(%f : tensor<6x32xf32>) -> tensor<6x32xf32>
+      %t = linalg.tanh ins(%y : tensor<6x32xf32>) outs(%e : tensor<6x32xf32>) -> tensor<6x32xf32>
+      %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%chosen, %t : tensor<6xi1>, tensor<6x32xf32>) outs(%e : tensor<6x32xf32>) {
+      ^bb0(%c: i1, %in: f32, %out: f32):
+        %one = arith.constant 1.0 : f32
+        %r = arith.select %c, %in, %one : f32
+        linalg.yield %r : f32
+      } -> tensor<6x32xf32>
+      return %s : tensor<6x32xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    #map = affine_map<(d0, d1) -> (d0)>
+    #map1 = affine_map<(d0, d1) -> (d0, d1)>
+    module {
+      func.func @main(%arg0: tensor<6x32xf32>, %arg1: tensor<32x32xf32>, %arg2: tensor<6xi1>) -> tensor<6x32xf32> {
+        %cst = arith.constant 0.000000e+00 : f32
+        %0 = tensor.empty() : tensor<6x32xf32>
+        %1 = linalg.fill ins(%cst : f32) outs(%0 : tensor<6x32xf32>) -> tensor<6x32xf32>
+        %2 = tensor.empty() : tensor<6x1xi1>
+        %3 = linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "parallel"]} ins(%arg2 : tensor<6xi1>) outs(%2 : tensor<6x1xi1>) {
+        ^bb0(%in: i1, %out: i1):
+          linalg.yield %in : i1
+        } -> tensor<6x1xi1>
+        %4 = linalg.matmul ins(%arg0, %arg1 : tensor<6x32xf32>, tensor<32x32xf32>) outs(%1 : tensor<6x32xf32>) -> tensor<6x32xf32>
+        %5 = tp.needed %4 where %3 : tensor<6x32xf32>, tensor<6x1xi1>
+        %6 = linalg.tanh ins(%5 : tensor<6x32xf32>) outs(%0 : tensor<6x32xf32>) -> tensor<6x32xf32>
+        %7 = tp.needed %6 where %3 : tensor<6x32xf32>, tensor<6x1xi1>
+        %8 = linalg.generic {indexing_maps = [#map, #map1, #map1], iterator_types = ["parallel", "parallel"]} ins(%arg2, %7 : tensor<6xi1>, tensor<6x32xf32>) outs(%0 : tensor<6x32xf32>) {
+        ^bb0(%in: i1, %in_0: f32, %out: f32):
+          %cst_1 = arith.constant 1.000000e+00 : f32
+          %9 = arith.select %in, %in_0, %cst_1 : f32
+          linalg.yield %9 : f32
+        } -> tensor<6x32xf32>
+        return %8 : tensor<6x32xf32>
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"", "'cpu' or 'cuda'">,
+  ];
+  let statistics = [
+    Statistic<"numSkipped", "num-skipped", "Values of some rows">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect", "::tp::TPDialect"];
+}
+
 def FormAttention : Pass<"tp-form-attention", "::mlir::ModuleOp"> {
   let summary = "Find attention and rewrite it into steps";
   let description = [{

@@ -197,6 +197,15 @@ def TP_ComputeOp : TP_ProgramOp<"compute", [
     ```mlir
     %7 = tp.compute %6 into %y scatter [0] at %place : tensor<9x8xf32> into memref<9x8xf32> at tensor<1x1x4xi64>
     ```
+
+    With `where` only elements are computed where the condition is true; others of
+    the buffer have any value afterwards. The condition has a dimension for each of
+    the value's, of one element where it does not depend on that. The compute loop
+    is the only one of its kernel and does not reduce (`tp-skip-rows`).
+
+    ```mlir
+    %8 = tp.compute %6 into %y where %chosen : tensor<9x8xf32> into memref<9x8xf32> where tensor<9x1xi1>
+    ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$values,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$rows,
@@ -205,7 +214,8 @@ def TP_ComputeOp : TP_ProgramOp<"compute", [
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$sizes,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$along,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$scattered,
-                       Variadic<RankedTensorOf<[I64]>>:$places);
+                       Variadic<RankedTensorOf<[I64]>>:$places,
+                       Optional<RankedTensorOf<[I1]>>:$condition);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let builders = [
     OpBuilder<(ins "::mlir::ValueRange":$values,
@@ -219,8 +229,9 @@ def TP_ComputeOp : TP_ProgramOp<"compute", [
   let assemblyFormat = [{
     $values (`rows` $rows^)? (`into` $buffers^)?
     (`from` $starts^ `sizes` $sizes `along` $along)?
-    (`scatter` $scattered^ `at` $places)? attr-dict `:` type($values)
-    (`into` type($buffers)^)? (`at` type($places)^)?
+    (`scatter` $scattered^ `at` $places)? (`where` $condition^)?
+    attr-dict `:` type($values) (`into` type($buffers)^)?
+    (`at` type($places)^)? (`where` type($condition)^)?
   }];
   let hasVerifier = 1;
 }
@@ -273,6 +284,10 @@ def TP_GemmOp : TP_CommandOp<"gemm", [AttrSizedOperandSegments]> {
     residual, and overlaps nothing else. `act` is the tanh form of GELU with
     `gelu`, else the identity. `plus`, `bias` and `gelu` are for devices alone.
 
+    With `rows`, i1 of batch x m, only rows of c with true are computed; the others
+    have any value afterwards. It excludes beta and what is added, and is for
+    processors alone.
+
     Products are added in f32, or f64 for f64. With `k_of_rank` rank r multiplies
     the first `k_of_rank[r]` columns of a and rows of b.
 
@@ -284,14 +299,15 @@ def TP_GemmOp : TP_CommandOp<"gemm", [AttrSizedOperandSegments]> {
                        AnyStaticShapeMemRef:$c,
                        Optional<AnyStaticShapeMemRef>:$residual,
                        Optional<AnyStaticShapeMemRef>:$bias,
+                       Optional<AnyStaticShapeMemRef>:$rows,
                        DefaultValuedAttr<F64Attr, "1.0">:$alpha,
                        DefaultValuedAttr<F64Attr, "0.0">:$beta,
                        OptionalAttr<DenseI64ArrayAttr>:$k_of_rank,
                        UnitAttr:$gelu);
   let assemblyFormat = [{
     $a `,` $b `into` $c (`plus` $residual^)? (`bias` $bias^)? (`gelu` $gelu^)?
-    attr-dict `:` type($a) `,` type($b) `,` type($c)
-    (`plus` type($residual)^)? (`bias` type($bias)^)?
+    (`rows` $rows^)? attr-dict `:` type($a) `,` type($b) `,` type($c)
+    (`plus` type($residual)^)? (`bias` type($bias)^)? (`rows` type($rows)^)?
   }];
 }
 

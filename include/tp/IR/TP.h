@@ -55,6 +55,9 @@ void printPlacement(mlir::AsmPrinter &printer, const Placement &placement);
 #include "tp/IR/TPOps.h.inc"
 
 namespace tp {
+/// Whether `type` has the dimensions of `of`, each of its size or of 1.
+bool isShapeOrOne(mlir::RankedTensorType type, mlir::RankedTensorType of);
+
 /// The columns of a state that `tp.attend` adds to, beside those of v: the
 /// maximum and the sum.
 inline constexpr int64_t numStateColumns = 2;

@@ -89,6 +89,29 @@ def TP_KeptOp : TP_Op<"kept", [Pure, AllTypesMatch<["source", "result"]>]> {
   let assemblyFormat = "$source attr-dict `:` type($source)";
 }
 
+def TP_NeededOp : TP_Op<"needed", [Pure, AllTypesMatch<["source", "result"]>]> {
+  let summary = "A value of which some elements are needed";
+  let description = [{
+    The result is the operand where `condition` is true. Other elements may have
+    any value, and nothing depends on them: what makes the operand need not make
+    them. The condition has a dimension for each of the operand's, of one element
+    where it does not depend on that.
+
+    `tp-skip-rows` makes these ops, and tp-assign-storage puts products and kernels
+    of some rows in their place.
+
+    ```mlir
+    %n = tp.needed %y where %chosen : tensor<4x6x8xf32>, tensor<4x6x1xi1>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, RankedTensorOf<[I1]>:$condition);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `where` $condition attr-dict `:` type($source) `,` type($condition)
+  }];
+  let hasVerifier = 1;
+}
+
 def TP_RedistributeOp : TP_Op<"redistribute", [Pure]> {
   let summary = "The same value in another layout";
   let description = [{

@@ -190,6 +190,11 @@ CommandDescriber::describe(tp::GemmOp op) const {
              << op.getBias().getType();
     command.bias = bufferRef(buffers, op.getBias());
   }
+  if (op.getRows()) {
+    auto type = cast<MemRefType>(op.getRows().getType());
+    command.rows = {bufferRef(buffers, op.getRows()),
+                    ArrayRef(stridesOf(type).strides).vec()};
+  }
   if (op.getGelu())
     command.activation = rt::Activation::GeluTanh;
   return What(std::move(command));

@@ -238,6 +238,30 @@ void KernelLoops::columns(const LoopNest &loopNest) {
   });
 }
 
+/// Asks the condition as far outside as it is known.
+void KernelLoops::someElements(const LoopNest &loopNest) {
+  const ComputeLoop &computeLoop = *loopNest.computeLoops.front();
+  unsigned rows = fusedKernel.rowExtents.size(), known = 0;
+  Indices index = over(computeLoop, computeLoop.where->index);
+  for (unsigned level = 0; level < loopNest.extents.size(); ++level)
+    for (AffineExpr expr : index)
+      if (expr.isFunctionOfDim(rows + level))
+        known = level + 1;
+  nest(loopNest, 0, known, {}, [&](ArrayRef<Value>) {
+    emitter.clear();
+    Value isNeeded = emitter.element(computeLoop.where->condition, index);
+    auto branch = scf::IfOp::create(builder, loc, isNeeded, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    nest(loopNest, known, loopNest.extents.size(), {},
+         [&](ArrayRef<Value> current) {
+           return computeLoops(loopNest, current);
+         });
+    emitter.clear();
+    return SmallVector<Value>();
+  });
+}
+
 void KernelLoops::loopNest(const LoopNest &loopNest) {
   unsigned first = fusedKernel.rowExtents.size();
   emitter.dims.resize(first);
@@ -250,6 +274,8 @@ void KernelLoops::loopNest(const LoopNest &loopNest) {
     return scatter(loopNest);
   if (loopNest.columnwise)
     return columns(loopNest);
+  if (loopNest.computeLoops.front()->where)
+    return someElements(loopNest);
   nest(loopNest, 0, loopNest.numParallel, {}, [&](ArrayRef<Value>) {
     SmallVector<Value> accumulators;
     emitter.clear();

@@ -41,6 +41,7 @@ private:
   void rows(unsigned slot);
   void loopNest(const target::LoopNest &loopNest);
   void columns(const target::LoopNest &loopNest);
+  void someElements(const target::LoopNest &loopNest);
   void initialise(const target::ComputeLoop &computeLoop);
   void accumulate(const target::ComputeLoop &computeLoop);
   Values level(const target::LoopNest &loopNest, unsigned number,

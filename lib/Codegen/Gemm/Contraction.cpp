@@ -29,7 +29,7 @@ SmallVector<Value, 4> Gemm::reads() const {
   SmallVector<Value, 4> values = {a.root, b.root};
   if (addsToC())
     values.push_back(c.root);
-  for (const std::optional<GemmOperand> &term : {residual, bias})
+  for (const std::optional<GemmOperand> &term : {residual, bias, rows})
     if (term)
       values.push_back(term->root);
   return values;
@@ -178,9 +178,25 @@ static bool setTerm(Gemm &gemm, const Loop &m, const Loop &n,
   return setOperand(*gemm.residual, gemm.m, rows, gemm.n, columns, false);
 }
 
+/// Makes what is read at `root` the rows that are computed: the condition is
+/// the same for a whole row. `term` is its place among the strides.
+static bool setRows(Gemm &gemm, const Loop &m, const Loop &n,
+                    ArrayRef<Loop> batch, int term, GemmOperand operand) {
+  operand.ld = m.stride[term];
+  for (const Loop &loop : batch)
+    operand.batchStrides.push_back(loop.stride[term]);
+  bool countsDown =
+      operand.ld < 0 ||
+      llvm::any_of(
+          operand.batchStrides, [](int64_t stride) { return stride < 0; });
+  gemm.rows = std::move(operand);
+  return !countsDown && (n.extent == 1 || n.stride[term] == 0);
+}
+
 static bool assemble(Gemm &gemm, SmallVector<Loop> m, SmallVector<Loop> n,
                      SmallVector<Loop> k, SmallVector<Loop> batch,
-                     ArrayRef<GemmOperand> terms) {
+                     ArrayRef<GemmOperand> terms,
+                     const std::optional<GemmOperand> &rows) {
   joinLoops(m, {0, 2, 3, 4});
   joinLoops(n, {1, 2, 3, 4});
   joinLoops(k, {0, 1});
@@ -216,6 +232,8 @@ static bool assemble(Gemm &gemm, SmallVector<Loop> m, SmallVector<Loop> n,
   for (auto [i, term] : llvm::enumerate(terms))
     if (!setTerm(gemm, mLoop, nLoop, batch, 3 + i, term))
       return false;
+  if (rows && !setRows(gemm, mLoop, nLoop, batch, 3, *rows))
+    return false;
   return setOperand(gemm.a, gemm.m, mLoop.stride[0], gemm.k, kLoop.stride[0],
                     true) &&
          setOperand(gemm.b, gemm.k, kLoop.stride[1], gemm.n, nLoop.stride[1],
@@ -235,7 +253,19 @@ bool StoragePlan::isWholeWithoutTerms(const Contraction &contraction,
                     other->batch == gemm.batch);
 }
 
+/// Where some rows are needed, and the GEMM is not to round or to add anything,
+/// it leaves the others out.
 std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
+  const NeededWhere *rows = neededOf(contraction.result);
+  if (rows && contraction.epilogue.terms.empty())
+    if (std::optional<Gemm> gemm = analyse(contraction, rows);
+        gemm && gemm->beta == 0)
+      return gemm;
+  return analyse(contraction, nullptr);
+}
+
+std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction,
+                                         const NeededWhere *needed) const {
   linalg::LinalgOp op = contraction.op;
   MLIRContext *context = op.getContext();
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
@@ -256,6 +286,10 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
   for (const EpilogueTerm &term : epilogue.terms) {
     maps.push_back(term.index.compose(sum));
     values.push_back(term.value);
+  }
+  if (needed) {
+    maps.push_back(needed->place.compose(sum));
+    values.push_back(needed->condition);
   }
   Refinement refinement = Refinement::none(extents, context);
 
@@ -327,7 +361,13 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
       written != getElementTypeOrSelf(op->getResult(0)))
     return std::nullopt;
   SmallVector<GemmOperand> terms;
-  for (size_t i = 3; i < values.size(); ++i) {
+  std::optional<GemmOperand> rows;
+  if (needed) {
+    rows.emplace();
+    rows->root = roots.back();
+    rows->elementOffset = forms.back().constant;
+  }
+  for (size_t i = 3; i < 3 + epilogue.terms.size(); ++i) {
     if (storage(roots[i]).elementType != storage(roots[2]).elementType)
       return std::nullopt;
     GemmOperand &term = terms.emplace_back();
@@ -364,7 +404,7 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
   };
   Gemm straight = gemm;
   set(0, 1);
-  if (assemble(gemm, m, n, k, batch, terms) &&
+  if (assemble(gemm, m, n, k, batch, terms, rows) &&
       limitK(gemm, contraction, refinement, k) && complete())
     return gemm;
   // The transposed problem: C^T = B^T A^T.
@@ -373,7 +413,7 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
   for (SmallVector<Loop> *loops : {&m, &n, &k, &batch})
     for (Loop &loop : *loops)
       std::swap(loop.stride[0], loop.stride[1]);
-  if (assemble(gemm, n, m, k, batch, terms) &&
+  if (assemble(gemm, n, m, k, batch, terms, rows) &&
       limitK(gemm, contraction, refinement, k) && complete())
     return gemm;
   return std::nullopt;

@@ -97,6 +97,8 @@ void StoragePlan::setGemm(Operation *op, const Contraction &contraction,
     roots.insert(gemmSource(operand->get(), alpha));
   for (const EpilogueTerm &term : contraction.epilogue.terms)
     roots.insert(rootOf(term.value));
+  if (gemm.rows)
+    roots.insert(gemm.rows->root);
   for (Value root : roots)
     gemmsAt[root].push_back(op);
 }

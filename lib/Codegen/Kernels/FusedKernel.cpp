@@ -232,6 +232,8 @@ ReadSet tp::target::collectReads(const StoredValues &plan,
     collector.element(computeLoop.source, computeLoop.base,
                       /*top=*/computeLoop.source ==
                           computeLoop.targets.front());
+    if (computeLoop.where)
+      collector.element(computeLoop.where->condition, computeLoop.where->index);
   }
   IndexSpace space = IndexSpace::ofExtents(computeLoop.extents);
   for (auto [target, index] :
@@ -291,6 +293,16 @@ ComputeLoop tp::target::makeElementwise(const StoredValues &plan, Value source,
   computeLoop.targetIndex = {computeLoop.base};
   refineStage(plan, computeLoop);
   return computeLoop;
+}
+
+void tp::target::setCondition(const StoredValues &plan,
+                              ComputeLoop &computeLoop, Value condition) {
+  Indices index = computeLoop.targetIndex.front();
+  for (auto [expr, size] : llvm::zip_equal(index, shapeOf(condition)))
+    if (size == 1)
+      expr = getAffineConstantExpr(0, condition.getContext());
+  computeLoop.where = {condition, index};
+  computeLoop.reads = collectReads(plan, computeLoop);
 }
 
 /// The results of a reduction whose values are needed, following which

@@ -79,6 +79,14 @@ struct ComputeLoop {
   };
   llvm::SmallVector<ScatteredLoop, 1> scattered;
 
+  /// Only elements are computed where `condition` is true, at `index` over the
+  /// loops.
+  struct Where {
+    mlir::Value condition;
+    Indices index;
+  };
+  std::optional<Where> where;
+
   /// Set when kernels are formed: the dim of every outer loop of the kernel,
   /// and the loop nest inside the rows that the compute loop belongs to.
   llvm::SmallVector<unsigned> slots;
@@ -115,6 +123,10 @@ ReadSet collectReads(const StoredValues &plan, const ComputeLoop &computeLoop);
 
 ComputeLoop makeElementwise(const StoredValues &plan, mlir::Value source,
                             mlir::Value target);
+/// Lets an elementwise compute loop compute some elements. `condition` has a
+/// dimension for each of the value's, of 1 where it does not depend on it.
+void setCondition(const StoredValues &plan, ComputeLoop &computeLoop,
+                  mlir::Value condition);
 /// `targetOf` is the value that a needed result is stored as, or the result.
 ComputeLoop
 makeReduction(const StoredValues &plan, mlir::linalg::LinalgOp op,

@@ -114,7 +114,7 @@ FailureOr<ComputeLoop *> KernelGrouper::loopOf(tp::KernelOp kernel) {
   if (!plan)
     return failure();
   if (plan->computeLoops.size() != 1 || !plan->computeLoops[0]->parts.empty() ||
-      !plan->computeLoops[0]->scattered.empty())
+      !plan->computeLoops[0]->scattered.empty() || plan->computeLoops[0]->where)
     return nullptr;
   auto loop = std::make_unique<ComputeLoop>(*plan->computeLoops.front());
   auto replace = [&](Value &value) {

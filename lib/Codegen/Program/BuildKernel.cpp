@@ -66,9 +66,8 @@ void KernelBodyBuilder::copyOp(Operation *op) {
     if (!isUnread(operand) || mapping.contains(operand.get()))
       continue;
     auto type = cast<RankedTensorType>(operand.get().getType());
-    Value shape = tensor::EmptyOp::create(builder, op->getLoc(),
-                                          type.getShape(),
-                                          type.getElementType());
+    Value shape = tensor::EmptyOp::create(
+        builder, op->getLoc(), type.getShape(), type.getElementType());
     mapping.map(operand.get(), shape);
     shapes.push_back(operand.get());
   }
@@ -95,9 +94,8 @@ void KernelBodyBuilder::copyOps(ArrayRef<Value> values) {
       llvm::append_range(work, needsOf(op));
   }
   SmallVector<Operation *> ordered = ops.takeVector();
-  llvm::sort(ordered, [](Operation *a, Operation *b) {
-    return a->isBeforeInBlock(b);
-  });
+  llvm::sort(ordered,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   for (Operation *op : ordered)
     copyOp(op);
 }
@@ -114,13 +112,20 @@ void KernelBodyBuilder::addCompute(const ComputeLoop &computeLoop) {
             : computeLoop.source);
   }
   copyOps(sources);
+  if (computeLoop.where)
+    copyOps(computeLoop.where->condition);
   for (auto [source, target] : llvm::zip_equal(sources, targets)) {
     values.push_back(mapping.lookup(source));
     written.push_back(buffers.lookup(target));
   }
   SmallVector<int64_t> rows(computeLoop.slots.begin(), computeLoop.slots.end());
-  tp::ComputeOp::create(builder, computeLoop.op->getLoc(), values, rows,
-                        written);
+  if (computeLoop.where)
+    rows.clear();
+  auto compute = tp::ComputeOp::create(builder, computeLoop.op->getLoc(),
+                                       values, rows, written);
+  if (computeLoop.where)
+    compute.getConditionMutable().assign(
+        mapping.lookup(computeLoop.where->condition));
 }
 
 void KernelBodyBuilder::build(const ComputeLoop &computeLoop,
@@ -132,8 +137,8 @@ void KernelBodyBuilder::build(const ComputeLoop &computeLoop,
     mapping.map(value, bufferization::ToTensorOp::create(
                            builder, value.getLoc(), value.getType(), argument)
                            .getResult());
-  for (auto [value, argument] : llvm::zip_equal(
-           writes, block->getArguments().drop_front(reads.size())))
+  for (auto [value, argument] :
+       llvm::zip_equal(writes, block->getArguments().drop_front(reads.size())))
     buffers[value] = argument;
   addCompute(computeLoop);
 }

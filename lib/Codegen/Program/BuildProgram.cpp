@@ -175,14 +175,21 @@ void ProgramBuilder::addGemm(const Gemm &gemm) {
   Value a = viewOf(gemm.a, gemm.m, gemm.k, gemm.batch);
   Value b = viewOf(gemm.b, gemm.k, gemm.n, gemm.batch);
   Value c = viewOf(gemm.c, gemm.m, gemm.n, gemm.batch);
-  Value residual, bias;
+  Value residual, bias, rows;
   if (gemm.residual)
     residual = viewOf(*gemm.residual, gemm.m, gemm.n, gemm.batch);
   if (gemm.bias)
     bias = reinterpret(builder, bufferOf(gemm.bias->root),
                        gemm.bias->elementOffset, {gemm.n}, {1});
+  if (gemm.rows) {
+    SmallVector<int64_t> sizes(gemm.batch), strides(gemm.rows->batchStrides);
+    sizes.push_back(gemm.m);
+    strides.push_back(gemm.rows->ld);
+    rows = reinterpret(builder, bufferOf(gemm.rows->root),
+                       gemm.rows->elementOffset, sizes, strides);
+  }
   tp::GemmOp::create(
-      builder, gemm.op->getLoc(), a, b, c, residual, bias,
+      builder, gemm.op->getLoc(), a, b, c, residual, bias, rows,
       builder.getF64FloatAttr(gemm.alpha), builder.getF64FloatAttr(gemm.beta),
       gemm.kOfRank.empty() ? DenseI64ArrayAttr()
                            : builder.getDenseI64ArrayAttr(gemm.kOfRank),

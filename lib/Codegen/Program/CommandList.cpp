@@ -7,6 +7,7 @@
 
 #include "CommandList.h"
 #include "Attention/Attention.h"
+#include "CommandUses.h"
 #include "Kernels/Schedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tp/IR/OpInputs.h"
@@ -28,10 +29,30 @@ private:
   void addOnMemory(Operation *op);
   void addKept(tp::KeptOp op);
   void addLoop(ComputeLoop computeLoop);
+  bool checks(Operation *op) const;
 
   const StoragePlan &plan;
 };
 } // namespace
+
+/// Whether to compute a result of `op` also checks something, which it has to
+/// do for all elements.
+bool CommandLister::checks(Operation *op) const {
+  SmallVector<Operation *> work = {op};
+  llvm::DenseSet<Operation *> seen;
+  while (!work.empty()) {
+    Operation *maker = work.pop_back_val();
+    if (!seen.insert(maker).second)
+      continue;
+    if (hasCheck(maker))
+      return true;
+    for (Value input : tp::inputsOf(maker))
+      if (Operation *before = input.getDefiningOp();
+          before && !plan.isStored(input))
+        work.push_back(before);
+  }
+  return false;
+}
 
 void CommandLister::addLoop(ComputeLoop computeLoop) {
   list.computeLoops.push_back(
@@ -125,9 +146,15 @@ void CommandLister::add(Operation *op) {
   // Its parts are written where they belong.
   if (joinsSteps(op) && plan.subviewOf(op->getOperand(0)))
     return;
-  for (Value result : llvm::make_filter_range(op->getResults(), isStored))
-    if (isa<RankedTensorType>(result.getType()))
-      addLoop(makeElementwise(plan, result, result));
+  for (Value result : llvm::make_filter_range(op->getResults(), isStored)) {
+    if (!isa<RankedTensorType>(result.getType()))
+      continue;
+    ComputeLoop computeLoop = makeElementwise(plan, result, result);
+    const NeededWhere *needed = plan.neededOf(result);
+    if (needed && !checks(op))
+      setCondition(plan, computeLoop, needed->condition);
+    addLoop(std::move(computeLoop));
+  }
 }
 
 Schedule tp::target::listCommands(const StoragePlan &plan,

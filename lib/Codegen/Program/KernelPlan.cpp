@@ -156,6 +156,11 @@ LogicalResult KernelReader::readCompute(tp::ComputeOp op) {
   if (!op.getStarts().empty() && reduces)
     return op.emitOpError() << "reduces, expected a part of a value that does "
                                "not";
+  if (op.getCondition() && reduces)
+    return op.emitOpError() << "reduces, expected a condition of a value that "
+                               "does not";
+  if (op.getCondition())
+    setCondition(plan->values, computeLoop, op.getCondition());
   for (auto [start, size, dim] :
        llvm::zip_equal(op.getStarts(), op.getSizes(), op.getAlong()))
     computeLoop.parts.push_back({unsigned(dim), start, size});

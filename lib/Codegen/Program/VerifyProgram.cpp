@@ -207,6 +207,8 @@ LogicalResult ProgramVerifier::verifyTarget(Operation *op) {
   if (!traits.hasEpilogues &&
       (gemm.getResidual() || gemm.getBias() || gemm.getGelu()))
     return refuse("an epilogue");
+  if (!traits.leavesRows && gemm.getRows())
+    return refuse("a product of some rows");
   Type type = getElementTypeOrSelf(gemm.getA()),
        f32 = Float32Type::get(op->getContext());
   Type other = getElementTypeOrSelf(gemm.getB());
@@ -232,6 +234,12 @@ LogicalResult ProgramVerifier::verifyParts(tp::KernelOp kernel) {
     if (!compute.getPlaces().empty() && !llvm::hasSingleElement(loops))
       return compute.emitOpError("is a scatter, expected no other compute loop "
                                  "in its kernel");
+    if (compute.getCondition() && !llvm::hasSingleElement(loops))
+      return compute.emitOpError("has a condition, expected no other compute "
+                                 "loop in its kernel");
+    if (compute.getCondition() && !traits.leavesRows)
+      return compute.emitOpError("with a condition is not handled by ")
+             << traits.name;
     if (compute.getStarts().empty())
       continue;
     if (!traits.computesParts)

@@ -51,12 +51,22 @@ struct Gemm {
   /// n elements, one per column; their stride is 1.
   std::optional<GemmOperand> bias;
   bool gelu = false;
+  /// i1: the rows of C that are computed; others have any value. `ld` is the
+  /// stride from one row to the next.
+  std::optional<GemmOperand> rows;
 
   int64_t flops() const;
   /// Whether C's old value is added.
   bool addsToC() const { return beta != 0.0 && !residual; }
   /// The stored values it reads.
   llvm::SmallVector<mlir::Value, 4> reads() const;
+};
+
+/// Which elements of a value are needed: those where the element of `condition`
+/// at place(index) is true.
+struct NeededWhere {
+  mlir::Value condition;
+  mlir::AffineMap place;
 };
 
 /// A loop of which only the first iterations count: `counts[rank]` of them.
@@ -137,11 +147,18 @@ public:
     return it == subviews.end() ? nullptr : &it->second;
   }
 
+  /// Which elements of `value` are needed; null if all may be.
+  const NeededWhere *neededOf(mlir::Value value) const {
+    auto it = needed.find(value);
+    return it == needed.end() ? nullptr : &it->second;
+  }
+
   /// For an argument kept in another order than the source's: the permutation.
   llvm::ArrayRef<int64_t> argumentPermutation(unsigned argument) const;
 
 private:
   void store(mlir::Value value);
+  void takeNeeded();
   void storeDemanded();
   void findSubviews();
   void settleSubviews();
@@ -160,6 +177,8 @@ private:
 
   bool request(mlir::Value value);
   std::optional<Gemm> analyse(const Contraction &contraction) const;
+  std::optional<Gemm> analyse(const Contraction &contraction,
+                              const NeededWhere *rows) const;
   void takeEpilogues(Contraction &contraction);
   bool shorten(mlir::Operation *op, Contraction &contraction);
   void leaveToKernels(mlir::Operation *op, Contraction &contraction);
@@ -176,6 +195,7 @@ private:
   bool isRowMajor(mlir::Value value) const;
 
   mlir::func::FuncOp function;
+  llvm::DenseMap<mlir::Value, NeededWhere> needed;
   llvm::DenseMap<mlir::Value, Subview> subviews;
   llvm::MapVector<mlir::Operation *, Contraction> contractions;
   /// What to do with a contraction whose epilogue fits no GEMM, best last.

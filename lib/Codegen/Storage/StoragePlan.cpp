@@ -429,6 +429,7 @@ void StoragePlan::permuteWeights() {
 }
 
 LogicalResult StoragePlan::build() {
+  takeNeeded();
   if (failed(checkProgram(function, traits)))
     return failure();
   storeDemanded();

@@ -268,6 +268,10 @@ private:
     int64_t size = byteSize(command.cDtype);
     if (command.bias)
       checkRange(*command.bias, product({command.n, size}), "the bias");
+    if (command.rows) {
+      errorIf(checkRows(command));
+      checkRange(command.rows->buffer, rowsBytes(command), "the rows");
+    }
   }
 
   void checkOperand(const GemmCommand &command, const GemmOperand &operand,

@@ -344,26 +344,18 @@ class Program:
                 ", ".join(v.type for v in results) + "\n}\n")
 
 
-def run(tp_opt, tp_run, folder, seed, ops):
-    rng = random.Random(seed)
-    program = Program(rng)
-    for _ in range(ops):
-        program.step()
-    candidates = program.values[-6:] if rng.random() < 0.7 else program.values
-    results = rng.sample(candidates, min(3, len(candidates)))
-    source = os.path.join(folder, f"random-{seed}.mlir")
-    compiled = os.path.join(folder, f"random-{seed}.tp")
-    with open(source, "w") as file:
-        file.write(program.text(results))
+def compile_program(tp_opt, source, artifact):
+    """Nothing, or what is wrong."""
+    done = subprocess.run([tp_opt, source, f"--tp-cpu-compile=output={artifact}", "-o", os.devnull],
+                          capture_output=True, text=True)
+    return f"does not compile: {done.stderr[:600]}" if done.returncode else None
+
+
+def compare(tp_run, artifact, results, prefix):
+    """Runs with poisoned memory. Nothing, or which result is wrong; files begin with `prefix`."""
+    outputs = [f"{prefix}-{i}.npy" for i in range(len(results))]
     done = subprocess.run(
-        [tp_opt, source, f"--tp-cpu-compile=output={compiled}", "-o", os.devnull],
-        capture_output=True, text=True)
-    if done.returncode:
-        return f"does not compile: {done.stderr[:600]}"
-    outputs = [os.path.join(folder, f"random-{seed}-{i}.npy")
-               for i in range(len(results))]
-    done = subprocess.run(
-        [tp_run, compiled, "--ranks=1", "--poison"] +
+        [tp_run, artifact, "--ranks=1", "--poison"] +
         [f"--output=r{i}=@{path}" for i, path in enumerate(outputs)],
         capture_output=True, text=True)
     if done.returncode:
@@ -374,9 +366,28 @@ def run(tp_opt, tp_run, folder, seed, ops):
         for index, x, y in zip(indices(value.shape), got, value.data.values()):
             if x != y:
                 return f"r{i} = {value.name}{list(index)}: expected {y}, got {x}"
-    for path in outputs + [source, compiled]:
+    for path in outputs:
         os.remove(path)
     return None
+
+
+def run(tp_opt, tp_run, folder, seed, ops):
+    rng = random.Random(seed)
+    program = Program(rng)
+    for _ in range(ops):
+        program.step()
+    candidates = program.values[-6:] if rng.random() < 0.7 else program.values
+    results = rng.sample(candidates, min(3, len(candidates)))
+    prefix = os.path.join(folder, f"random-{seed}")
+    source, artifact = prefix + ".mlir", prefix + ".tp"
+    with open(source, "w") as file:
+        file.write(program.text(results))
+    error = (compile_program(tp_opt, source, artifact) or
+             compare(tp_run, artifact, results, prefix))
+    if not error:
+        os.remove(source)
+        os.remove(artifact)
+    return error
 
 
 def main():

@@ -24,6 +24,9 @@ struct Form {
   bool shareB;
   /// How many of the k rows and columns the rank has; NaN lies in the others.
   int64_t own;
+  /// Every so many rows one is computed, from the first; 0: all, without a
+  /// list of them. The rows of batch dimension 0 share one list.
+  int64_t everyRow = 0;
 };
 
 /// Elements of f16 and bf16, which are widened to be added.
@@ -54,6 +57,7 @@ void check(const Form &form, DataType type, DataType typeOfB) {
   GemmCommand g;
   g.dtype = type;
   g.bDtype = typeOfB;
+  g.cDtype = type == DataType::F64 ? DataType::F64 : DataType::F32;
   g.m = form.m, g.n = form.n, g.k = form.k;
   g.alpha = form.alpha, g.beta = form.beta;
   g.batch = form.batch;
@@ -81,6 +85,11 @@ void check(const Form &form, DataType type, DataType typeOfB) {
   auto c =
       form.beta == 0 ? std::vector<Sum>(sizeC, NAN) : numbers<Sum>(sizeC, 3);
   std::vector<Sum> wanted = c;
+  int64_t steps = form.everyRow;
+  auto isChosen = [&](int64_t row, int64_t batch) {
+    int64_t inner = form.batch.empty() ? 0 : batch % form.batch.back();
+    return steps == 0 || (row + inner) % steps == 0;
+  };
   for (int64_t batch = 0; batch < batches; ++batch) {
     int64_t rest = batch, offA = 0, offB = 0, offC = 0;
     for (size_t d = form.batch.size(); d-- > 0;) {
@@ -102,12 +111,22 @@ void check(const Form &form, DataType type, DataType typeOfB) {
       for (int64_t j = 0; j < g.n; ++j)
         right(l, j) = T2(NAN);
     }
+    // What is left out is not read.
+    for (int64_t i = 0; i < g.m; ++i)
+      for (int64_t l = 0; l < g.k && !isChosen(i, batch); ++l)
+        left(i, l) = T(NAN);
     for (int64_t i = 0; i < g.m; ++i)
       for (int64_t j = 0; j < g.n; ++j) {
         Sum sum = 0;
         for (int64_t l = 0; l < form.own; ++l)
           sum += Sum(left(i, l)) * Sum(right(l, j));
         Sum &cell = wanted[offC + i * g.c.ld + j];
+        // The others stay, where there is something to multiply.
+        if (!isChosen(i, batch)) {
+          if (form.own == 0)
+            cell = 0;
+          continue;
+        }
         cell = Sum(form.alpha) * sum +
                (form.beta == 0 ? 0 : Sum(form.beta) * cell);
       }
@@ -115,10 +134,23 @@ void check(const Form &form, DataType type, DataType typeOfB) {
   // Rank 1 is asked for; the others have all rows.
   if (form.own < g.k)
     g.shortened = {{{0, 3, 1}}, {g.k, form.own, g.k}};
+  // A row's place in the list is not the one behind the last row's.
+  std::unique_ptr<bool[]> chosen(new bool[2 * g.m * batches + 1]());
+  if (steps) {
+    g.rows.emplace();
+    g.rows->strides.assign(form.batch.size() + 1, 0);
+    g.rows->strides.back() = 2;
+    if (!form.batch.empty())
+      g.rows->strides[form.batch.size() - 1] = 2 * g.m;
+    for (int64_t batch = 0; batch < batches; ++batch)
+      for (int64_t i = 0; i < g.m; ++i)
+        chosen[2 * (batch % (form.batch.empty() ? 1 : form.batch.back()) * g.m +
+                    i)] = isChosen(i, batch);
+  }
   useOneThreadPerRank();
   // What lies behind the scratch must stay.
   std::vector<float> scratch(gemmScratch(g) / sizeof(float) + 8, 7.0f);
-  gemm(g, {1}, a.data(), b.data(), c.data(), scratch.data());
+  gemm(g, {1}, a.data(), b.data(), c.data(), chosen.get(), scratch.data());
   EXPECT_EQ(std::vector<float>(scratch.end() - 8, scratch.end()),
             std::vector<float>(8, 7.0f));
   for (int64_t i = 0; i < sizeC; ++i)
@@ -164,6 +196,30 @@ TEST(GemmTest, AllForms) {
             check<BFloat, float>(form, DataType::BF16, DataType::BF16);
             checkMixed(form);
           }
+}
+
+// Some rows: none, all, one after another, with gaps, more than are packed at
+// once, and of products that have few.
+TEST(GemmTest, SomeRows) {
+  const std::array<int64_t, 3> sizes[] = {{1, 7, 5}, {6, 1, 5}, {17, 33, 9},
+                                          {2, 3, 0}, {0, 3, 2}, {1100, 20, 30}};
+  for (auto [m, n, k] : sizes)
+    for (int transposes = 0; transposes < 4; ++transposes)
+      for (int64_t every : {int64_t(1), int64_t(2), int64_t(3), m + 7})
+        for (const std::vector<int64_t> &batch :
+             {std::vector<int64_t>{}, {2, 3}}) {
+          Form form{
+              m,    n,   k,     (transposes & 1) != 0, (transposes & 2) != 0,
+              2.0,  0.0, batch, batch.size() > 1,      k,
+              every};
+          check<float, float>(form, DataType::F32, DataType::F32);
+          check<double, double>(form, DataType::F64, DataType::F64);
+          check<Half, float>(form, DataType::F16, DataType::F16);
+          check<BFloat, float>(form, DataType::BF16, DataType::BF16);
+          checkMixed(form);
+          form.own = k / 2;
+          check<float, float>(form, DataType::F32, DataType::F32);
+        }
 }
 
 // Sizes beyond every block, and beyond every vector.

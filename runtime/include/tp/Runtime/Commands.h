@@ -133,6 +133,14 @@ struct GemmOperand {
 
 inline constexpr size_t maxBatchDimensions = 8;
 
+/// Booleans: the rows of c that are computed. The others have any value.
+struct GemmRows {
+  BufferRef buffer;
+  /// In elements, one per batch dimension and that of the rows; they may be 0.
+  std::vector<int64_t> strides;
+  bool operator==(const GemmRows &) const = default;
+};
+
 /// The last step of a GEMM's epilogue; gelu is the tanh approximation.
 enum class Activation { None, Relu, GeluTanh };
 inline constexpr int numActivations = 3;
@@ -179,6 +187,8 @@ struct GemmCommand {
   std::optional<BufferRef> bias;
   /// Of a device's target alone.
   Activation activation = Activation::None;
+  /// Of a processor's target alone.
+  std::optional<GemmRows> rows;
 
   int64_t kOf(const Coordinates &rank) const {
     return shortened ? shortened->of(rank) : k;

@@ -1,0 +1,208 @@
+//===- SkipRows.cpp - pass tp-skip-rows -----------------------------------===//
+//
+// Part of tp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a reader leaves out is left out where it would be made.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SkipRows.h"
+#include "CodegenPlan.h"
+#include "NeededElements.h"
+#include "Storage/Storage.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tp/Codegen/CodegenPasses.h"
+#include "tp/IR/CodegenAttributes.h"
+#include "tp/IR/OpInputs.h"
+#include "tp/IR/TP.h"
+
+namespace tp {
+#define GEN_PASS_DEF_SKIPROWS
+#include "tp/Codegen/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp::target;
+
+namespace {
+class RowSkipper {
+public:
+  explicit RowSkipper(func::FuncOp function) : function(function) {
+    for (auto [place, op] : llvm::enumerate(function.front()))
+      places[&op] = place;
+  }
+
+  unsigned run();
+
+private:
+  bool makeAvailable(Value condition, Operation *user);
+  Value conditionOf(const Needed &needed, Operation *op);
+  void skip(const Needed &needed, Operation *op);
+
+  func::FuncOp function;
+  /// Of the ops before any was moved; one that is moved has that of the op that
+  /// it was moved to.
+  llvm::DenseMap<Operation *, size_t> places;
+  /// Of the shapes that tp.needed takes, by what they are made of.
+  std::vector<std::pair<Needed, Value>> conditions;
+};
+} // namespace
+
+/// The condition is of rows, or of columns, of the product: it depends on no
+/// loops of both operands' own.
+static bool isOfRows(const Contraction &contraction, AffineMap place) {
+  linalg::LinalgOp op = contraction.op;
+  AffineMap sum = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  auto belongsTo = [&](OpOperand *operand) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    return llvm::all_of(llvm::seq(sum.getNumResults()), [&](unsigned dim) {
+      if (!place.isFunctionOfDim(dim))
+        return true;
+      auto loop = dyn_cast<AffineDimExpr>(sum.getResult(dim));
+      return loop && map.isFunctionOfDim(loop.getPosition());
+    });
+  };
+  return belongsTo(contraction.lhs) || belongsTo(contraction.rhs);
+}
+
+/// Whether time is saved where `op` makes some rows.
+static bool isWorth(Operation &op, AffineMap place) {
+  if (op.hasAttr(tp::attr::attention))
+    return false;
+  if (std::optional<Contraction> contraction = contractionOf(&op))
+    return isOfRows(*contraction, place);
+  // Of what is computed element by element rows are left out.
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  auto isTensor = [](OpOperand *operand) {
+    return isa<RankedTensorType>(operand->get().getType());
+  };
+  unsigned rank = place.getNumDims();
+  return linalgOp && linalgOp.hasPureTensorSemantics() &&
+         isElementwise(linalgOp) &&
+         llvm::any_of(linalgOp.getDpsInputOperands(), isTensor) && rank > 0 &&
+         !place.isFunctionOfDim(rank - 1) &&
+         shapeOf(op.getResult(0)).back() > 1;
+}
+
+/// Whether `condition` is there before `user`, perhaps once what makes it has
+/// moved.
+bool RowSkipper::makeAvailable(Value condition, Operation *user) {
+  size_t before = places.lookup(user);
+  SmallVector<Operation *> makers;
+  SmallVector<Value> work = {condition};
+  llvm::DenseSet<Operation *> seen;
+  while (!work.empty()) {
+    Operation *maker = work.pop_back_val().getDefiningOp();
+    if (!maker || maker->getBlock() != user->getBlock() ||
+        places.lookup(maker) < before || !seen.insert(maker).second)
+      continue;
+    if (maker == user || !isMemoryEffectFree(maker))
+      return false;
+    makers.push_back(maker);
+    llvm::append_range(work, tp::inputsOf(maker));
+  }
+  llvm::sort(makers, [&](Operation *a, Operation *b) {
+    return places.lookup(a) < places.lookup(b);
+  });
+  for (Operation *maker : makers) {
+    maker->moveBefore(user);
+    places[maker] = before;
+  }
+  return true;
+}
+
+/// The condition with a dimension for each of the result of `op`.
+Value RowSkipper::conditionOf(const Needed &needed, Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  OpBuilder builder(op);
+  SmallVector<int64_t> shape;
+  SmallVector<AffineExpr> dims;
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    bool depends = needed.place.isFunctionOfDim(dim);
+    shape.push_back(depends ? size : 1);
+    dims.push_back(depends ? builder.getAffineDimExpr(dim)
+                           : builder.getAffineConstantExpr(0));
+  }
+  AffineMap place =
+      needed.place.replaceDimsAndSymbols(dims, {}, shape.size(), 0);
+  Needed key = needed;
+  key.place = place;
+  for (auto &[known, value] : conditions)
+    if (known == key && shapeOf(value) == ArrayRef(shape))
+      return value;
+  Location loc = needed.condition.getLoc();
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, shape, builder.getI1Type());
+  SmallVector<utils::IteratorType> loops(shape.size(),
+                                         utils::IteratorType::parallel);
+  auto made = linalg::GenericOp::create(
+      builder, loc, empty.getType(), needed.condition, empty,
+      ArrayRef{place, builder.getMultiDimIdentityMap(shape.size())}, loops,
+      [&](OpBuilder &inner, Location, ValueRange arguments) {
+        Value is = arguments[0];
+        if (!needed.wanted) {
+          Value one =
+              arith::ConstantOp::create(inner, loc, inner.getBoolAttr(true));
+          is = arith::XOrIOp::create(inner, loc, is, one);
+        }
+        linalg::YieldOp::create(inner, loc, is);
+      });
+  for (Operation *maker : {empty.getDefiningOp(), made.getOperation()})
+    places[maker] = places.lookup(op);
+  conditions.emplace_back(key, made.getResult(0));
+  return made.getResult(0);
+}
+
+void RowSkipper::skip(const Needed &needed, Operation *op) {
+  Value condition = conditionOf(needed, op), value = op->getResult(0);
+  OpBuilder builder(op);
+  builder.setInsertionPointAfter(op);
+  auto some = tp::NeededOp::create(builder, op->getLoc(), value.getType(),
+                                   value, condition);
+  value.replaceAllUsesExcept(some.getResult(), some);
+  places[some] = places.lookup(op);
+}
+
+unsigned RowSkipper::run() {
+  llvm::DenseMap<Value, Needed> needs = neededElements(function);
+  std::vector<std::pair<Operation *, Needed>> found;
+  for (Operation &op : function.front()) {
+    if (op.getNumResults() != 1)
+      continue;
+    Needed needed = needs.lookup(op.getResult(0));
+    if (needed.isSome() && isWorth(op, needed.place))
+      found.emplace_back(&op, needed);
+  }
+  unsigned skipped = 0;
+  for (auto &[op, needed] : found)
+    if (makeAvailable(needed.condition, op)) {
+      skip(needed, op);
+      ++skipped;
+    }
+  return skipped;
+}
+
+unsigned tp::target::skipRows(func::FuncOp function,
+                              const TargetTraits &traits) {
+  return traits.leavesRows ? RowSkipper(function).run() : 0;
+}
+
+namespace {
+struct SkipRowsPass : tp::impl::SkipRowsBase<SkipRowsPass> {
+  using SkipRowsBase::SkipRowsBase;
+
+  void runOnOperation() override {
+    FailureOr<PassInput> input =
+        passInputOnTensors(getOperation(), target, "tp-skip-rows");
+    if (failed(input))
+      return signalPassFailure();
+    for (func::FuncOp function : input->functions)
+      numSkipped += skipRows(function, input->traits);
+  }
+};
+} // namespace

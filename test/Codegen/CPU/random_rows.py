@@ -1,0 +1,166 @@
+"""Random programs whose last op selects some rows of what products and element by element ops
+make: rows that are not needed are left out, and the results stay what they are. Compiled for one
+rank with poisoned memory, and compared exactly with an evaluation in Python.
+
+    random_rows.py TP_OPT TP_RUN FOLDER --seed=0 --count=20
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+
+from random_programs import Program, compare, compile_program, seeds
+
+
+class RowsProgram(Program):
+    """A chain that ends in a select."""
+
+    def matrix(self, rank=2):
+        return self.constant([self.rng.choice([2, 3, 4, 5, 8]) for _ in range(rank)])
+
+    def generic(self, inputs, maps, shape, element_type, body, element_of):
+        """An element by element op over `shape`. `maps` has the dims of each input."""
+        empty = f"%v{self.count}"
+        self.count += 1
+        out = "x".join([*map(str, shape), element_type])
+        self.lines.append(f"    {empty} = tensor.empty() : tensor<{out}>")
+        loops = ", ".join(f"d{i}" for i in range(len(shape)))
+        texts = [", ".join(f"d{d}" for d in dims) for dims in [*maps, range(len(shape))]]
+        maps_text = ", ".join(f"affine_map<({loops}) -> ({text})>" for text in texts)
+        kinds = ", ".join(['"parallel"'] * len(shape))
+        types = ", ".join(kind for _, kind in inputs)
+        arguments = ", ".join(
+            f"%a{i}: {kind.rsplit('x', 1)[1][:-1]}" for i, (_, kind) in enumerate(inputs))
+        return self.emit(
+            f"linalg.generic {{indexing_maps = [{maps_text}], iterator_types = [{kinds}]}} "
+            f"ins({', '.join(name for name, _ in inputs)} : {types}) outs({empty} : "
+            f"tensor<{out}>) {{\n    ^bb0({arguments}, %z: {element_type}):\n{body}    }} -> "
+            f"tensor<{out}>", shape, element_of)
+
+    def product(self, a):
+        """a, or a batch of it, times a matrix: its last dimension is added up."""
+        b = self.constant([*a.shape[:-2], a.shape[-1], self.rng.choice([2, 3, 4, 6])])
+        rank = len(a.shape)
+        shape = [*a.shape[:-1], b.shape[-1]]
+        empty = self.empty(shape)
+        init = self.emit(f"linalg.fill ins(%zero : f32) outs({empty.name} : {empty.type}) -> "
+                         f"{empty.type}", shape, lambda i: 0.0)
+        loops = ", ".join(f"d{i}" for i in range(rank + 1))
+        batch = [f"d{i}" for i in range(rank - 2)]
+        m, n, k = f"d{rank - 2}", f"d{rank - 1}", f"d{rank}"
+        maps = ", ".join(f"affine_map<({loops}) -> ({', '.join([*batch, *own])})>"
+                         for own in ([m, k], [k, n], [m, n]))
+        kinds = ", ".join(['"parallel"'] * rank + ['"reduction"'])
+
+        def element(i):
+            return sum(a.data[(*i[:-1], j)] * b.data[(*i[:-2], j, i[-1])]
+                       for j in range(a.shape[-1]))
+        return self.emit(
+            f"linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}} "
+            f"ins({a.name}, {b.name} : {a.type}, {b.type}) outs({init.name} : {init.type}) {{\n"
+            "    ^bb0(%x: f32, %y: f32, %z: f32):\n      %p = arith.mulf %x, %y : f32\n"
+            "      %r = arith.addf %z, %p : f32\n      linalg.yield %r : f32\n"
+            f"    }} -> {init.type}", shape, element)
+
+    def scaled(self, a):
+        rank = range(len(a.shape))
+        add = self.rng.random() < 0.5
+        b = self.constant(a.shape[-1:]) if add else self.constant(a.shape)
+        op, f = self.rng.choice([("addf", lambda x, y: x + y),
+                                 ("maximumf", max)])
+        dims = [rank[-1]] if add else rank
+        return self.generic(
+            [(a.name, a.type), (b.name, b.type)], [rank, dims], a.shape, "f32",
+            f"      %r = arith.{op} %a0, %a1 : f32\n      linalg.yield %r : f32\n",
+            lambda i: f(a.data[i], b.data[tuple(i[d] for d in dims)]))
+
+    def halved(self, a):
+        """Every second column."""
+        count = a.shape[-1] // 2
+        if count == 0:
+            return a
+        first = self.rng.randint(0, 1)
+        shape = [*a.shape[:-1], count]
+        zeros = [0] * (len(shape) - 1)
+        ones = [1] * len(zeros)
+        text = (f"tensor.extract_slice {a.name}{[*zeros, first]} {shape} {[*ones, 2]} : {a.type} "
+                f"to tensor<{'x'.join(map(str, shape))}xf32>")
+        return self.emit(text, shape, lambda i: a.data[(*i[:-1], first + 2 * i[-1])])
+
+    def chosen(self, a):
+        """What is needed of `a`, and in place of the rest another number."""
+        rank = len(a.shape)
+        dims = self.rng.sample(range(rank - 1), self.rng.randint(1, rank - 1))
+        scores = self.constant([a.shape[d] for d in dims])
+        limit = self.rng.randint(-4, 3)
+        own = range(len(dims))
+        is_chosen = self.generic(
+            [(scores.name, scores.type)], [own], scores.shape, "i1",
+            f"      %l = arith.constant {limit}.0 : f32\n"
+            "      %c = arith.cmpf ogt, %a0, %l : f32\n      linalg.yield %c : i1\n",
+            lambda i: scores.data[i] > limit)
+        self.values.remove(is_chosen)
+        number = self.rng.choice([0, 1, -2])
+        turned = self.rng.random() < 0.4
+        order = "%n, %a1" if turned else "%a1, %n"
+
+        def element(i):
+            keeps = is_chosen.data[tuple(i[d] for d in dims)] != turned
+            return a.data[i] if keeps else float(number)
+        shape = "x".join(map(str, is_chosen.shape))
+        return self.generic(
+            [(is_chosen.name, f"tensor<{shape}xi1>"), (a.name, a.type)], [dims, range(rank)],
+            a.shape, "f32",
+            f"      %n = arith.constant {number}.0 : f32\n"
+            f"      %r = arith.select %a0, {order} : f32\n      linalg.yield %r : f32\n", element)
+
+    def chain(self):
+        value = self.product(self.matrix(self.rng.choice([2, 2, 3, 4])))
+        made = [value]
+        for _ in range(self.rng.randint(0, 4)):
+            value = self.rng.choice([self.product, self.scaled, self.scaled, self.halved])(value)
+            made.append(value)
+        results = [self.chosen(value)]
+        # What is read elsewhere too is needed there.
+        if self.rng.random() < 0.3:
+            results.append(self.rng.choice(made))
+        return results
+
+
+def run(tp_opt, tp_run, folder, seed):
+    """Nothing or what is wrong, and whether rows were left out."""
+    rng = random.Random(seed)
+    program = RowsProgram(rng)
+    results = program.chain()
+    source = os.path.join(folder, f"rows-{seed}.mlir")
+    artifact = os.path.join(folder, f"rows-{seed}.tp")
+    with open(source, "w") as file:
+        file.write(program.text(results))
+    error = compile_program(tp_opt, source, artifact)
+    if error:
+        return error, False
+    manifest = subprocess.run([tp_opt, source, "--tp-cpu-compile=show=manifest", "-o", os.devnull],
+                              capture_output=True, text=True, check=True).stdout
+    commands = json.loads(manifest)["entries"][0]["program"]
+    return (compare(tp_run, artifact, results, os.path.join(folder, f"rows-{seed}")),
+            any("rows" in command for command in commands))
+
+
+def main():
+    options = seeds.parser_of("tp_opt", "tp_run", "folder", count=20).parse_args()
+    os.makedirs(options.folder, exist_ok=True)
+    failed = some = 0
+    for seed in range(options.seed, options.seed + options.count):
+        error, leaves_out = run(options.tp_opt, options.tp_run, options.folder, seed)
+        some += leaves_out
+        if error:
+            failed += 1
+            print(f"seed {seed}: {error}")
+    print(f"{options.count - failed} programs equal, {failed} not, {some} with rows left out")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
