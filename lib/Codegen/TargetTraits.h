@@ -34,6 +34,8 @@ struct TargetTraits {
   bool multipliesMixed = false;
   /// Whether GEMMs and kernels leave out rows by a condition.
   bool leavesRows = false;
+  /// Whether a GEMM reads matrices of a table at places known at run time.
+  bool looksUpMatrices = false;
   /// Whether ranks agree on assertions within a step, before what outlives it
   /// is written.
   bool agreesWithinStep = false;
@@ -50,6 +52,7 @@ inline constexpr TargetTraits cpuTraits = {"the CPU target",
                                            /*computesParts=*/true,
                                            /*multipliesMixed=*/true,
                                            /*leavesRows=*/true,
+                                           /*looksUpMatrices=*/true,
                                            /*agreesWithinStep=*/true};
 inline constexpr TargetTraits cudaTraits = {"the CUDA target",
                                             256,
@@ -59,6 +62,7 @@ inline constexpr TargetTraits cudaTraits = {"the CUDA target",
                                             /*computesParts=*/false,
                                             /*multipliesMixed=*/false,
                                             /*leavesRows=*/false,
+                                            /*looksUpMatrices=*/false,
                                             /*agreesWithinStep=*/false,
                                             /*scoreBytes=*/int64_t(64) << 20};
 

@@ -194,10 +194,17 @@ LogicalResult GemmOp::verify() {
   ArrayRef<int64_t> a = shapeOf(getA()), b = shapeOf(getB()),
                     c = shapeOf(getC());
   size_t rank = a.size();
-  bool fits = rank >= 2 && b.size() == rank && c.size() == rank &&
-              a.drop_back(2) == b.drop_back(2) &&
-              a.drop_back(2) == c.drop_back(2) && a[rank - 1] == b[rank - 2] &&
-              c[rank - 2] == a[rank - 2] && c[rank - 1] == b[rank - 1];
+  bool isTable = getPlaces() != nullptr;
+  bool fits = rank >= 2 && b.size() == (isTable ? 3 : rank) &&
+              c.size() == rank &&
+              (isTable || a.drop_back(2) == b.drop_back(2)) &&
+              a.drop_back(2) == c.drop_back(2) && a.back() == b.end()[-2] &&
+              c[rank - 2] == a[rank - 2] && c.back() == b.back();
+  if (isTable && fits &&
+      (b.front() == 0 || shapeOf(getPlaces()) != a.drop_back(2) ||
+       !getElementTypeOrSelf(getPlaces()).isInteger(64)))
+    return emitOpError() << "the places of matrices are i64 of batch, got "
+                         << getPlaces().getType();
   if (!fits)
     return emitOpError() << "expected batch x m x k, batch x k x n and batch x "
                             "m x n, got "

@@ -91,6 +91,8 @@ void CpuRank::prepare() {
                 addresses.push_back(address(operand->buffer));
               addresses.push_back(gemm.rows ? address(gemm.rows->buffer)
                                             : nullptr);
+              addresses.push_back(gemm.lookup ? address(gemm.lookup->buffer)
+                                              : nullptr);
               scratchBytes = std::max(scratchBytes, gemmScratch(gemm));
             },
             [&](const CollectiveCommand &call) {
@@ -160,8 +162,10 @@ Status CpuRank::run(int64_t index) {
                    return {};
                  },
                  [&](const GemmCommand &product) -> Status {
-                   gemm(product, coordinates, buffers[0], buffers[1],
-                        buffers[2], static_cast<const bool *>(buffers[3]),
+                   gemm(product, coordinates,
+                        {buffers[0], buffers[1], buffers[2],
+                         static_cast<const bool *>(buffers[3]),
+                         static_cast<const int64_t *>(buffers[4])},
                         scratch.data());
                    return {};
                  },

@@ -169,19 +169,11 @@ void tp::runtime::multiply(const Product<double> &p) {
 
 namespace {
 
-struct GemmBuffers {
-  const void *a, *b;
-  void *c;
-  /// Null, or which rows are computed.
-  const bool *rows;
-  /// Where chosen rows are packed.
-  char *packed;
-};
-
 /// Calls `multiply` for every product of `command`.
 template <typename T, typename Sum, typename T2 = T, typename Multiply>
 void forEachProduct(const GemmCommand &command, const Coordinates &rank,
-                    const GemmBuffers &buffers, Multiply multiply) {
+                    const GemmBuffers &buffers, char *packed,
+                    Multiply multiply) {
   Product<T, Sum, T2> p{command.m,         command.n,
                         command.kOf(rank), Sum(command.alpha),
                         nullptr,           {command.a.transpose, command.a.ld},
@@ -197,14 +189,21 @@ void forEachProduct(const GemmCommand &command, const Coordinates &rank,
     if (command.batch[d] == 0)
       return;
   for (;;) {
-    int64_t offsetA = 0, offsetB = 0, offsetC = 0, offsetRows = 0;
+    int64_t offsetA = 0, offsetB = 0, offsetC = 0, offsetRows = 0,
+            offsetPlaces = 0;
     for (size_t d = 0; d < dimensions; ++d) {
       offsetA += index[d] * command.a.batchStrides[d];
       offsetB += index[d] * command.b.batchStrides[d];
       offsetC += index[d] * command.c.batchStrides[d];
       if (command.rows)
         offsetRows += index[d] * command.rows->strides[d];
+      if (command.lookup)
+        offsetPlaces += index[d] * command.lookup->strides[d];
     }
+    if (const auto &lookup = command.lookup)
+      offsetB +=
+          lookup->step * std::clamp<int64_t>(buffers.places[offsetPlaces], 0,
+                                             lookup->count - 1);
     p.a = static_cast<const T *>(buffers.a) + offsetA;
     p.b = static_cast<const T2 *>(buffers.b) + offsetB;
     p.c = static_cast<Sum *>(buffers.c) + offsetC;
@@ -212,7 +211,7 @@ void forEachProduct(const GemmCommand &command, const Coordinates &rank,
       scaleRows(p);
     else if (command.rows)
       multiplyRows(p, {buffers.rows + offsetRows, command.rows->strides.back()},
-                   buffers.packed, multiply);
+                   packed, multiply);
     else
       multiply(p);
     size_t d = dimensions;
@@ -257,20 +256,20 @@ int64_t tp::runtime::gemmScratch(const GemmCommand &command) {
 }
 
 void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
-                       const void *a, const void *b, void *c, const bool *rows,
-                       void *scratch) {
+                       const GemmBuffers &buffers, void *scratch) {
   auto *floats = static_cast<float *>(scratch);
-  GemmBuffers buffers = {
-      a, b, c, rows, static_cast<char *>(scratch) + productScratch(command)};
+  // Where chosen rows are packed.
+  char *packed = static_cast<char *>(scratch) + productScratch(command);
   bool narrowA = isNarrow(command.dtype), narrowB = isNarrow(command.bDtype);
   if (narrowA && narrowB) {
     forEachProduct<uint16_t, float>(
-        command, rank, buffers, [&](const NarrowProduct &p) {
+        command, rank, buffers, packed, [&](const NarrowProduct &p) {
           multiplyNarrow(p, narrowType(command.dtype), floats);
         });
   } else if (narrowB) {
     forEachProduct<float, float, uint16_t>(
-        command, rank, buffers, [&](const Product<float, float, uint16_t> &p) {
+        command, rank, buffers, packed,
+        [&](const Product<float, float, uint16_t> &p) {
           multiplyMixed({p, 1}, narrowType(command.bDtype), floats);
         });
   } else if (narrowA) {
@@ -279,7 +278,8 @@ void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
       return MatrixForm{!form.transpose, form.ld};
     };
     forEachProduct<uint16_t, float, float>(
-        command, rank, buffers, [&](const Product<uint16_t, float, float> &p) {
+        command, rank, buffers, packed,
+        [&](const Product<uint16_t, float, float> &p) {
           multiplyMixed({{p.n, p.m, p.k, p.alpha, p.b, transposed(p.bForm), p.a,
                           transposed(p.aForm), p.beta, p.c, 1},
                          p.ldc},
@@ -287,9 +287,10 @@ void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
         });
   } else if (command.dtype == DataType::F64) {
     forEachProduct<double, double>(
-        command, rank, buffers, [](const Product<double> &p) { multiply(p); });
+        command, rank, buffers, packed,
+        [](const Product<double> &p) { multiply(p); });
   } else {
-    forEachProduct<float, float>(command, rank, buffers,
+    forEachProduct<float, float>(command, rank, buffers, packed,
                                  [](const Product<float> &p) { multiply(p); });
   }
 }

@@ -12,14 +12,23 @@
 
 namespace tp::runtime {
 
+/// The memory of a product's operands.
+struct GemmBuffers {
+  const void *a, *b;
+  void *c;
+  /// Null, or which rows of C are computed; the others stay.
+  const bool *rows = nullptr;
+  /// Null, or which matrix of a table each B is.
+  const int64_t *places = nullptr;
+};
+
 /// C[b] = alpha * op(A[b]) op(B[b]) + beta * C[b] over all batch indices, with
 /// the k of `rank`. With beta 0 C is not read. A and B are f64, f32, f16 or
-/// bf16; the sums and C are f64 for f64, else f32. `rows` is null, or says
-/// which rows of C are computed; the others stay. `scratch` has gemmScratch
+/// bf16; the sums and C are f64 for f64, else f32. `scratch` has gemmScratch
 /// bytes and is aligned to 64. Runs on the calling thread alone; see
 /// useOneThreadPerRank.
-void gemm(const GemmCommand &command, const Coordinates &rank, const void *a,
-          const void *b, void *c, const bool *rows, void *scratch);
+void gemm(const GemmCommand &command, const Coordinates &rank,
+          const GemmBuffers &buffers, void *scratch);
 
 /// The bytes that gemm works in for `command`: some for f16 and bf16, and where
 /// it computes some rows.

@@ -221,17 +221,12 @@ public:
 
   GemmCommand readGemm(const JsonReader &reader) {
     bool cuda = manifest.isCuda();
-    reader.only({"command",  "dtype",
-                 "b_dtype",  "c_dtype",
-                 "m",        "n",
-                 "k",        "alpha",
-                 "beta",     "a",
-                 "b",        "c",
-                 "batch",    "residual",
-                 "bias",     "activation",
-                 "rows",     "module",
-                 "location", "queue",
-                 "wait_for", "with_previous"});
+    reader.only(
+        {"command",    "dtype",    "b_dtype",      "c_dtype",  "m",
+         "n",          "k",        "alpha",        "beta",     "a",
+         "b",          "c",        "batch",        "residual", "bias",
+         "activation", "rows",     "lookup",       "module",   "location",
+         "queue",      "wait_for", "with_previous"});
     for (const char *key : {"residual", "bias", "activation"})
       if (auto value = cuda ? std::nullopt : reader.find(key))
         value->error("a gemm of a cuda target alone has it");
@@ -273,6 +268,14 @@ public:
                    rows->at("strides").integers()};
       if (cuda)
         rows->error("a gemm of a cpu target alone has it");
+    }
+    if (auto lookup = reader.find("lookup")) {
+      lookup->only({"buffer", "strides", "step", "count"});
+      gemm.lookup = {
+          readBuffer(lookup->at("buffer")), lookup->at("strides").integers(),
+          lookup->at("step").integer(), lookup->at("count").integer()};
+      if (cuda)
+        lookup->error("a gemm of a cpu target alone has it");
     }
     return gemm;
   }

@@ -32,10 +32,17 @@ std::string checkMesh(const Mesh &mesh);
 std::string checkPort(const Port &port, const Mesh &mesh);
 std::string checkAttention(const AttentionCommand &command);
 std::string checkCall(const CallCommand &command);
-/// Of a gemm that has rows.
-std::string checkRows(const GemmCommand &command);
-/// The bytes from the first to the last of its rows.
-std::optional<int64_t> rowsBytes(const GemmCommand &command);
+/// Of a gemm, what says which rows and matrices are multiplied.
+std::string checkChoosers(const GemmCommand &command);
+
+/// What a command reads; no bytes if they are too many.
+struct ReadRange {
+  BufferRef buffer;
+  std::optional<int64_t> bytes;
+  const char *what;
+};
+/// Of a gemm: its rows, its places, and the table that these choose from.
+std::vector<ReadRange> chooserRanges(const GemmCommand &command);
 std::string checkCudaTarget(const CudaTarget &target);
 std::string checkCudaKernel(const KernelCommand &command);
 std::string checkCudaGemm(const GemmCommand &command);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BufferFields.h"
 #include "CallAttributes.h"
 #include "ManifestDefaults.h"
 #include "tp/Runtime/Manifest.h"
@@ -271,14 +272,8 @@ private:
     });
   }
 
-  void writeBufferMembers(const BufferRef &buffer) {
-    json.member("space", spelling(buffer.space));
-    json.memberUnless(int64_t(0), "index", buffer.index);
-    json.memberUnless(int64_t(0), "offset", buffer.offset);
-  }
-
   void writeBuffer(std::string_view name, const BufferRef &buffer) {
-    json.objectMember(name, [&] { writeBufferMembers(buffer); });
+    tp::runtime::writeBuffer(json, name, buffer);
   }
 
   void writeKernel(const KernelCommand &kernel) {
@@ -295,7 +290,7 @@ private:
     json.array([&] {
       for (size_t i = 0; i < kernel.buffers.size(); ++i)
         json.object([&] {
-          writeBufferMembers(kernel.buffers[i]);
+          writeMembers(json, kernel.buffers[i]);
           if (manifest.isCuda())
             writeAccess(kernel.launch.accesses[i]);
         });
@@ -374,11 +369,7 @@ private:
       json.objectMember("bias", [&] { writeBuffer("buffer", *gemm.bias); });
     if (gemm.activation != Activation::None)
       json.member("activation", spelling(gemm.activation));
-    if (gemm.rows)
-      json.objectMember("rows", [&] {
-        writeBuffer("buffer", gemm.rows->buffer);
-        json.member("strides", gemm.rows->strides);
-      });
+    writeChoosers(json, gemm);
   }
 
   void writeCall(const CallCommand &call) {

@@ -521,3 +521,12 @@ func.func @condition_beside_another_loop(%x: memref<3x2xf32>, %p: memref<3xi1>) 
   }
   return %0, %1 : memref<3x2xf32>, memref<3x2xf32>
 }
+
+// -----
+
+func.func @places_of_another_shape(%x: memref<3x2x2xf32>, %t: memref<5x2x2xf32>, %p: memref<2xi64>) -> memref<3x2x2xf32> {
+  %0 = tp.alloc : memref<3x2x2xf32>
+  // expected-error @+1 {{the places of matrices are i64 of batch, got 'memref<2xi64>'}}
+  tp.gemm %x, %t into %0 lookup %p : memref<3x2x2xf32>, memref<5x2x2xf32>, memref<3x2x2xf32> lookup memref<2xi64>
+  return %0 : memref<3x2x2xf32>
+}

@@ -151,7 +151,7 @@ FAULTS = {
          "if («elements != type.getNumElements()»)", "false",
          JOINED_ARGUMENTS),
     ],
-    "lib/Codegen/Gemm/Contraction.cpp": [
+    "lib/Codegen/Gemm/GemmLoops.cpp": [
         ("loops with a gap are joined",
          "return «outer.stride[operand] == inner.stride[operand] * "
          "inner.extent»;",
@@ -166,6 +166,8 @@ FAULTS = {
         ("operands of a batch are the first's",
          "gemm.b.batchStrides.push_back(«loop.stride[1]»);",
          "loop.stride[0]", CONTRACTIONS),
+    ],
+    "lib/Codegen/Gemm/Contraction.cpp": [
         ("valid rows have gaps",
          "return «step == 0 || loop.stride[0] == unit * step * inner»;",
          "true", UNEVEN_CONTRACTIONS),

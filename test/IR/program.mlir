@@ -28,6 +28,11 @@ func.func @main(%x: memref<4x8xf32>, %w: memref<8x6xf32, strided<[1, 8]>>) -> me
   %rows = tp.constant dense<[true, false, true, true]> : tensor<4xi1> at 192 to memref<4xi1>
   // CHECK: tp.gemm %[[A]], %{{.*}} into %{{.*}} rows %{{.*}} : memref<4x8xf32>, memref<8x6xf32, strided<[1, 8]>>, memref<4x6xf32> rows memref<4xi1>
   tp.gemm %0, %w into %1 rows %rows : memref<4x8xf32>, memref<8x6xf32, strided<[1, 8]>>, memref<4x6xf32> rows memref<4xi1>
+  %place = tp.constant dense<1> : tensor<i64> at 256 to memref<i64>
+  %table = memref.reinterpret_cast %w to offset: [0], sizes: [2, 8, 3], strides: [24, 1, 8] : memref<8x6xf32, strided<[1, 8]>> to memref<2x8x3xf32, strided<[24, 1, 8]>>
+  %half = tp.alloc : memref<4x3xf32>
+  // CHECK: tp.gemm %[[A]], %{{.*}} into %{{.*}} lookup %{{.*}} : memref<4x8xf32>, memref<2x8x3xf32, strided<[24, 1, 8]>>, memref<4x3xf32> lookup memref<i64>
+  tp.gemm %0, %table into %half lookup %place : memref<4x8xf32>, memref<2x8x3xf32, strided<[24, 1, 8]>>, memref<4x3xf32> lookup memref<i64>
   %2 = tp.alloc : memref<16x6xf32>
   // CHECK: tp.communicate %{{.*}} into %{{.*}} : memref<4x6xf32>, memref<16x6xf32> {
   // CHECK:   tp.all_gather

@@ -288,6 +288,10 @@ def TP_GemmOp : TP_CommandOp<"gemm", [AttrSizedOperandSegments]> {
     have any value afterwards. It excludes beta and what is added, and is for
     processors alone.
 
+    With `lookup`, i64 of batch, b is a table of matrices, count x k x n, and the
+    product at an index of batch takes the one whose number the places have there:
+    the nearest one where there is none of that number. For processors alone.
+
     Products are added in f32, or f64 for f64. With `k_of_rank` rank r multiplies
     the first `k_of_rank[r]` columns of a and rows of b.
 
@@ -300,14 +304,16 @@ def TP_GemmOp : TP_CommandOp<"gemm", [AttrSizedOperandSegments]> {
                        Optional<AnyStaticShapeMemRef>:$residual,
                        Optional<AnyStaticShapeMemRef>:$bias,
                        Optional<AnyStaticShapeMemRef>:$rows,
+                       Optional<AnyStaticShapeMemRef>:$places,
                        DefaultValuedAttr<F64Attr, "1.0">:$alpha,
                        DefaultValuedAttr<F64Attr, "0.0">:$beta,
                        OptionalAttr<DenseI64ArrayAttr>:$k_of_rank,
                        UnitAttr:$gelu);
   let assemblyFormat = [{
     $a `,` $b `into` $c (`plus` $residual^)? (`bias` $bias^)? (`gelu` $gelu^)?
-    (`rows` $rows^)? attr-dict `:` type($a) `,` type($b) `,` type($c)
+    (`rows` $rows^)? (`lookup` $places^)? attr-dict `:` type($a) `,` type($b) `,` type($c)
     (`plus` type($residual)^)? (`bias` type($bias)^)? (`rows` type($rows)^)?
+    (`lookup` type($places)^)?
   }];
 }
 

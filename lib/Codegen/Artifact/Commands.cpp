@@ -195,6 +195,14 @@ CommandDescriber::describe(tp::GemmOp op) const {
     command.rows = {bufferRef(buffers, op.getRows()),
                     ArrayRef(stridesOf(type).strides).vec()};
   }
+  if (op.getPlaces()) {
+    auto type = cast<MemRefType>(op.getPlaces().getType());
+    command.lookup = {bufferRef(buffers, op.getPlaces()),
+                      ArrayRef(stridesOf(type).strides).vec(),
+                      command.b.batchStrides.front(),
+                      cast<MemRefType>(op.getB().getType()).getDimSize(0)};
+    command.b.batchStrides.assign(command.batch.size(), 0);
+  }
   if (op.getGelu())
     command.activation = rt::Activation::GeluTanh;
   return What(std::move(command));

@@ -68,6 +68,15 @@ static void addWork(Operation *command, tp::ProgramStatistics &statistics) {
   for (Value operand : command->getOperands())
     if (auto buffer = dyn_cast<MemRefType>(operand.getType()))
       statistics.movedBytes += double(bytesOf(buffer));
+  // Of a table it reads as many matrices as it multiplies.
+  auto gemm = dyn_cast<tp::GemmOp>(command);
+  if (gemm && gemm.getPlaces()) {
+    auto table = cast<MemRefType>(gemm.getB().getType());
+    auto places = cast<MemRefType>(gemm.getPlaces().getType());
+    statistics.movedBytes +=
+        double(bytesOf(table)) *
+        (double(places.getNumElements()) / double(table.getDimSize(0)) - 1);
+  }
 }
 
 tp::ProgramStatistics

@@ -97,8 +97,9 @@ void StoragePlan::setGemm(Operation *op, const Contraction &contraction,
     roots.insert(gemmSource(operand->get(), alpha));
   for (const EpilogueTerm &term : contraction.epilogue.terms)
     roots.insert(rootOf(term.value));
-  if (gemm.rows)
-    roots.insert(gemm.rows->root);
+  for (const std::optional<GemmOperand> &chooser : {gemm.rows, gemm.places})
+    if (chooser)
+      roots.insert(chooser->root);
   for (Value root : roots)
     gemmsAt[root].push_back(op);
 }

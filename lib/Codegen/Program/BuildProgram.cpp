@@ -173,9 +173,12 @@ void ProgramBuilder::addKernel(const Command &command) {
 
 void ProgramBuilder::addGemm(const Gemm &gemm) {
   Value a = viewOf(gemm.a, gemm.m, gemm.k, gemm.batch);
-  Value b = viewOf(gemm.b, gemm.k, gemm.n, gemm.batch);
+  GemmOperand table = gemm.b;
+  table.batchStrides = {gemm.tableStride};
+  Value b = gemm.places ? viewOf(table, gemm.k, gemm.n, {gemm.tableSize})
+                        : viewOf(gemm.b, gemm.k, gemm.n, gemm.batch);
   Value c = viewOf(gemm.c, gemm.m, gemm.n, gemm.batch);
-  Value residual, bias, rows;
+  Value residual, bias, rows, places;
   if (gemm.residual)
     residual = viewOf(*gemm.residual, gemm.m, gemm.n, gemm.batch);
   if (gemm.bias)
@@ -188,8 +191,12 @@ void ProgramBuilder::addGemm(const Gemm &gemm) {
     rows = reinterpret(builder, bufferOf(gemm.rows->root),
                        gemm.rows->elementOffset, sizes, strides);
   }
+  if (gemm.places)
+    places = reinterpret(builder, bufferOf(gemm.places->root),
+                         gemm.places->elementOffset, gemm.batch,
+                         gemm.places->batchStrides);
   tp::GemmOp::create(
-      builder, gemm.op->getLoc(), a, b, c, residual, bias, rows,
+      builder, gemm.op->getLoc(), a, b, c, residual, bias, rows, places,
       builder.getF64FloatAttr(gemm.alpha), builder.getF64FloatAttr(gemm.beta),
       gemm.kOfRank.empty() ? DenseI64ArrayAttr()
                            : builder.getDenseI64ArrayAttr(gemm.kOfRank),

@@ -209,6 +209,8 @@ LogicalResult ProgramVerifier::verifyTarget(Operation *op) {
     return refuse("an epilogue");
   if (!traits.leavesRows && gemm.getRows())
     return refuse("a product of some rows");
+  if (!traits.looksUpMatrices && gemm.getPlaces())
+    return refuse("a product that looks up matrices");
   Type type = getElementTypeOrSelf(gemm.getA()),
        f32 = Float32Type::get(op->getContext());
   Type other = getElementTypeOrSelf(gemm.getB());

@@ -54,6 +54,10 @@ struct Gemm {
   /// i1: the rows of C that are computed; others have any value. `ld` is the
   /// stride from one row to the next.
   std::optional<GemmOperand> rows;
+  /// i64, for every index of `batch`: which of the matrices of a table B is.
+  /// Those of other places than 0 to `tableSize` - 1 are the nearest.
+  std::optional<GemmOperand> places;
+  int64_t tableSize = 0, tableStride = 0;
 
   int64_t flops() const;
   /// Whether C's old value is added.
@@ -67,6 +71,17 @@ struct Gemm {
 struct NeededWhere {
   mlir::Value condition;
   mlir::AffineMap place;
+};
+
+/// A value that is looked up in a table: its element at an index is the table's
+/// at tableIndex(index), moved along `dim` by the element of `places`, i64, at
+/// placeIndex(index).
+struct Lookup {
+  mlir::Value table;
+  unsigned dim = 0;
+  mlir::AffineMap tableIndex;
+  mlir::Value places;
+  mlir::AffineMap placeIndex;
 };
 
 /// A loop of which only the first iterations count: `counts[rank]` of them.
@@ -153,12 +168,19 @@ public:
     return it == needed.end() ? nullptr : &it->second;
   }
 
+  /// How `value` is looked up, if a GEMM may do it; null else.
+  const Lookup *lookupOf(mlir::Value value) const {
+    auto it = lookups.find(value);
+    return it == lookups.end() || isStored(value) ? nullptr : &it->second;
+  }
+
   /// For an argument kept in another order than the source's: the permutation.
   llvm::ArrayRef<int64_t> argumentPermutation(unsigned argument) const;
 
 private:
   void store(mlir::Value value);
   void takeNeeded();
+  void takeLookups();
   void storeDemanded();
   void findSubviews();
   void settleSubviews();
@@ -196,6 +218,7 @@ private:
 
   mlir::func::FuncOp function;
   llvm::DenseMap<mlir::Value, NeededWhere> needed;
+  llvm::DenseMap<mlir::Value, Lookup> lookups;
   llvm::DenseMap<mlir::Value, Subview> subviews;
   llvm::MapVector<mlir::Operation *, Contraction> contractions;
   /// What to do with a contraction whose epilogue fits no GEMM, best last.

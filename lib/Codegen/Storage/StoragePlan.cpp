@@ -147,8 +147,10 @@ void StoragePlan::storeDemanded() {
         takeEpilogues(*contraction);
       contractions.insert({&op, *contraction});
       double alpha = 1.0;
-      for (OpOperand *operand : {contraction->lhs, contraction->rhs})
-        store(gemmSource(operand->get(), alpha));
+      for (OpOperand *operand : {contraction->lhs, contraction->rhs}) {
+        const Lookup *lookup = lookupOf(operand->get());
+        store(lookup ? lookup->places : gemmSource(operand->get(), alpha));
+      }
     }
     if (worksOnMemory(&op)) {
       for (Value result : op.getResults())
@@ -217,7 +219,7 @@ void StoragePlan::decideInlining() {
     for (Value result : op.getResults()) {
       if (!isa<RankedTensorType>(result.getType()) || isStored(result) ||
           withinEpilogues.contains(result) || viewOf(result) ||
-          splatOf(result) || isa<tensor::EmptyOp>(op))
+          splatOf(result) || isa<tensor::EmptyOp>(op) || lookupOf(result))
         continue;
       ElementCost cost;
       if (linalgOp) {
@@ -430,6 +432,7 @@ void StoragePlan::permuteWeights() {
 
 LogicalResult StoragePlan::build() {
   takeNeeded();
+  takeLookups();
   if (failed(checkProgram(function, traits)))
     return failure();
   storeDemanded();

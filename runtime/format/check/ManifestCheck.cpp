@@ -268,10 +268,9 @@ private:
     int64_t size = byteSize(command.cDtype);
     if (command.bias)
       checkRange(*command.bias, product({command.n, size}), "the bias");
-    if (command.rows) {
-      errorIf(checkRows(command));
-      checkRange(command.rows->buffer, rowsBytes(command), "the rows");
-    }
+    errorIf(checkChoosers(command));
+    for (const ReadRange &range : chooserRanges(command))
+      checkRange(range.buffer, range.bytes, range.what);
   }
 
   void checkOperand(const GemmCommand &command, const GemmOperand &operand,

@@ -1,5 +1,6 @@
 """Random programs whose last op selects some rows of what products and element by element ops
-make: rows that are not needed are left out, and the results stay what they are. Compiled for one
+make: rows that are not needed are left out, and the results stay what they are. Some products
+are with matrices that are looked up in a table. Compiled for one
 rank with poisoned memory, and compared exactly with an evaluation in Python.
 
     random_rows.py TP_OPT TP_RUN FOLDER --seed=0 --count=20
@@ -10,6 +11,7 @@ import os
 import random
 import subprocess
 import sys
+from collections import Counter
 
 from random_programs import Program, compare, compile_program, seeds
 
@@ -39,9 +41,29 @@ class RowsProgram(Program):
             f"tensor<{out}>) {{\n    ^bb0({arguments}, %z: {element_type}):\n{body}    }} -> "
             f"tensor<{out}>", shape, element_of)
 
+    def looked_up(self, shape):
+        """Matrices of a table, one for each index of the first dimension."""
+        count = self.rng.choice([2, 3, 5])
+        table = self.constant([count, *shape[1:]])
+        numbers = self.constant(shape[:1])
+        loops = range(len(shape))
+        places = "".join(f"      %i{d} = linalg.index {d} : index\n" for d in loops[1:])
+        at = "".join(f", %i{d}" for d in loops[1:])
+        return self.generic(
+            [(numbers.name, numbers.type)], [[0]], shape, "f32",
+            "      %m = math.absf %a0 : f32\n      %j = arith.fptosi %m : f32 to i64\n"
+            f"      %last = arith.constant {count - 1} : i64\n"
+            "      %l = arith.minsi %j, %last : i64\n"
+            "      %t = arith.index_cast %l : i64 to index\n" + places +
+            f"      %r = tensor.extract {table.name}[%t{at}] : {table.type}\n"
+            "      linalg.yield %r : f32\n",
+            lambda i: table.data[(min(int(abs(numbers.data[i[:1]])), count - 1), *i[1:])])
+
     def product(self, a):
         """a, or a batch of it, times a matrix: its last dimension is added up."""
-        b = self.constant([*a.shape[:-2], a.shape[-1], self.rng.choice([2, 3, 4, 6])])
+        shape = [*a.shape[:-2], a.shape[-1], self.rng.choice([2, 3, 4, 6])]
+        looks_up = len(shape) > 2 and self.rng.random() < 0.4
+        b = self.looked_up(shape) if looks_up else self.constant(shape)
         rank = len(a.shape)
         shape = [*a.shape[:-1], b.shape[-1]]
         empty = self.empty(shape)
@@ -130,7 +152,7 @@ class RowsProgram(Program):
 
 
 def run(tp_opt, tp_run, folder, seed):
-    """Nothing or what is wrong, and whether rows were left out."""
+    """Nothing or what is wrong, and which of rows and lookups its products have."""
     rng = random.Random(seed)
     program = RowsProgram(rng)
     results = program.chain()
@@ -140,25 +162,26 @@ def run(tp_opt, tp_run, folder, seed):
         file.write(program.text(results))
     error = compile_program(tp_opt, source, artifact)
     if error:
-        return error, False
+        return error, set()
     manifest = subprocess.run([tp_opt, source, "--tp-cpu-compile=show=manifest", "-o", os.devnull],
                               capture_output=True, text=True, check=True).stdout
     commands = json.loads(manifest)["entries"][0]["program"]
     return (compare(tp_run, artifact, results, os.path.join(folder, f"rows-{seed}")),
-            any("rows" in command for command in commands))
+            {key for command in commands for key in ("rows", "lookup") if key in command})
 
 
 def main():
     options = seeds.parser_of("tp_opt", "tp_run", "folder", count=20).parse_args()
     os.makedirs(options.folder, exist_ok=True)
-    failed = some = 0
+    failed, some = 0, Counter()
     for seed in range(options.seed, options.seed + options.count):
-        error, leaves_out = run(options.tp_opt, options.tp_run, options.folder, seed)
-        some += leaves_out
+        error, keys = run(options.tp_opt, options.tp_run, options.folder, seed)
+        some.update(keys)
         if error:
             failed += 1
             print(f"seed {seed}: {error}")
-    print(f"{options.count - failed} programs equal, {failed} not, {some} with rows left out")
+    print(f"{options.count - failed} programs equal, {failed} not, {some['rows']} with rows left "
+          f"out, {some['lookup']} with matrices looked up")
     return int(failed > 0)
 
 

@@ -27,6 +27,9 @@ struct Form {
   /// Every so many rows one is computed, from the first; 0: all, without a
   /// list of them. The rows of batch dimension 0 share one list.
   int64_t everyRow = 0;
+  /// B is a matrix of a table, at another place for every index of the last
+  /// batch dimension.
+  bool looksUp = false;
 };
 
 /// Elements of f16 and bf16, which are widened to be added.
@@ -79,7 +82,23 @@ void check(const Form &form, DataType type, DataType typeOfB) {
   for (int64_t size : form.batch)
     batches *= size;
   auto a = numbers<T>(operand(g.a, g.m, g.k, form.transposeA, false), 1);
-  auto b = numbers<T2>(operand(g.b, g.k, g.n, form.transposeB, form.shareB), 2);
+  auto b = numbers<T2>(
+      form.looksUp ? 5 * (operand(g.b, g.k, g.n, form.transposeB, true) + 7)
+                   : operand(g.b, g.k, g.n, form.transposeB, form.shareB),
+      2);
+  // A place outside of the table is the nearest one in it.
+  const std::array<int64_t, 4> places = {2, -3, 9, 0};
+  auto placeOf = [&](int64_t batch) {
+    int64_t inner = form.batch.empty() ? 0 : batch % form.batch.back();
+    return form.looksUp ? std::clamp<int64_t>(places[inner], 0, 4) : 0;
+  };
+  if (form.looksUp) {
+    g.lookup = {{}, std::vector<int64_t>(form.batch.size(), 0), 0, 5};
+    g.lookup->step = int64_t(b.size()) / 5;
+    if (!form.batch.empty())
+      g.lookup->strides.back() = 1;
+    std::fill(g.b.batchStrides.begin(), g.b.batchStrides.end(), 0);
+  }
   int64_t sizeC = operand(g.c, g.m, g.n, false, false);
   // With beta 0 C is not read: NaN there must not show.
   auto c =
@@ -99,6 +118,8 @@ void check(const Form &form, DataType type, DataType typeOfB) {
       offB += index * g.b.batchStrides[d];
       offC += index * g.c.batchStrides[d];
     }
+    if (form.looksUp)
+      offB += placeOf(batch) * g.lookup->step;
     auto left = [&](int64_t i, int64_t l) -> T & {
       return a[offA + (g.a.transpose ? l * g.a.ld + i : i * g.a.ld + l)];
     };
@@ -150,7 +171,8 @@ void check(const Form &form, DataType type, DataType typeOfB) {
   useOneThreadPerRank();
   // What lies behind the scratch must stay.
   std::vector<float> scratch(gemmScratch(g) / sizeof(float) + 8, 7.0f);
-  gemm(g, {1}, a.data(), b.data(), c.data(), chosen.get(), scratch.data());
+  gemm(g, {1}, {a.data(), b.data(), c.data(), chosen.get(), places.data()},
+       scratch.data());
   EXPECT_EQ(std::vector<float>(scratch.end() - 8, scratch.end()),
             std::vector<float>(8, 7.0f));
   for (int64_t i = 0; i < sizeC; ++i)
@@ -219,6 +241,34 @@ TEST(GemmTest, SomeRows) {
           checkMixed(form);
           form.own = k / 2;
           check<float, float>(form, DataType::F32, DataType::F32);
+        }
+}
+
+// Matrices of a table, of all rows and of some.
+TEST(GemmTest, Lookups) {
+  const std::array<int64_t, 3> sizes[] = {
+      {1, 7, 5}, {6, 1, 5}, {17, 33, 9}, {1, 100, 64}};
+  for (auto [m, n, k] : sizes)
+    for (int transposes = 0; transposes < 4; ++transposes)
+      for (int64_t every : {0, 2})
+        for (const std::vector<int64_t> &batch :
+             {std::vector<int64_t>{}, {4}, {2, 3}}) {
+          Form form{m,
+                    n,
+                    k,
+                    (transposes & 1) != 0,
+                    (transposes & 2) != 0,
+                    2.0,
+                    0.0,
+                    batch,
+                    false,
+                    k,
+                    every,
+                    /*looksUp=*/true};
+          check<float, float>(form, DataType::F32, DataType::F32);
+          check<double, double>(form, DataType::F64, DataType::F64);
+          check<BFloat, float>(form, DataType::BF16, DataType::BF16);
+          checkMixed(form);
         }
 }
 

@@ -279,6 +279,11 @@ TEST(ManifestRoundTripTest, CommandsOfTheCpu) {
   gemm.shortened = {{manifest.mesh.whole(1), manifest.mesh.whole(0)},
                     {4, 4, 4, 3, 2, 1, 0, 0}};
   entry.program.push_back({gemm, "", "mm"});
+  gemm.beta = 0;
+  gemm.rows = {arena(1024), {2, 0, 1}};
+  gemm.lookup = {arena(768), {1, 0}, 8, 3};
+  gemm.b.batchStrides = {0, 0};
+  entry.program.push_back({gemm, "", "mm"});
   manifest = reread(manifest);
   const auto &read = std::get<GemmCommand>(manifest.entries[0].program[2].what);
   EXPECT_EQ(read.kOf({0, 3}), 0);

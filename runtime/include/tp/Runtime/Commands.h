@@ -133,6 +133,17 @@ struct GemmOperand {
 
 inline constexpr size_t maxBatchDimensions = 8;
 
+/// Numbers of i64: for an index of the batch, which matrix of a table b is. A
+/// number below 0 means the first, one above the last the last.
+struct GemmLookup {
+  BufferRef buffer;
+  /// In elements, one per batch dimension.
+  std::vector<int64_t> strides;
+  /// In elements of b, from one matrix to the next; and how many there are.
+  int64_t step = 0, count = 1;
+  bool operator==(const GemmLookup &) const = default;
+};
+
 /// Booleans: the rows of c that are computed. The others have any value.
 struct GemmRows {
   BufferRef buffer;
@@ -189,6 +200,8 @@ struct GemmCommand {
   Activation activation = Activation::None;
   /// Of a processor's target alone.
   std::optional<GemmRows> rows;
+  /// Of a processor's target alone: b's batch strides are 0.
+  std::optional<GemmLookup> lookup;
 
   int64_t kOf(const Coordinates &rank) const {
     return shortened ? shortened->of(rank) : k;

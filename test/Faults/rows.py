@@ -1,0 +1,91 @@
+"""Faults in products of some rows and of matrices that are looked up: what is found to be one,
+and its code."""
+
+SKIP_ROWS = "Codegen/skip-rows.mlir"
+SOME_ROWS = "Codegen/some-rows.mlir"
+RANDOM_ROWS = "Codegen/CPU/random-rows.test"
+LOOKUPS = "Codegen/lookups.mlir"
+INVALID = "Codegen/hand-written-invalid.mlir"
+KERNELS = "Codegen/CPU/cpu-compile.mlir"
+
+# By file: (what, text, text instead, test); see Fault in plant-faults.py.
+FAULTS = {
+    "lib/Codegen/Rows/NeededElements.cpp": [
+        ("what one reader needs is enough",
+         "*this = «all()»;",
+         "*this", SKIP_ROWS),
+        ("an index that is not told is the first",
+         "if (!place && need.place.isFunctionOfDim(dim))\n      return «Needed::all()»;",
+         "Needed()", RANDOM_ROWS),
+        ("a select needs its other side",
+         "own = conditionOf(select, «operand.getOperandNumber() == 1»);",
+         "operand.getOperandNumber() == 2", RANDOM_ROWS),
+        ("the terminator needs nothing",
+         "else if (!addView(op))\n    «addAll(op)»;",
+         "(void)0", SKIP_ROWS),
+    ],
+    "lib/Codegen/Rows/SkipRows.cpp": [
+        ("rows by a condition of both operands",
+         "return «belongsTo(contraction.lhs) || belongsTo(contraction.rhs)»;",
+         "true", SKIP_ROWS),
+        ("a condition that the product makes comes before it",
+         "if («maker == user» || !isMemoryEffectFree(maker))",
+         "false", SKIP_ROWS),
+        ("what is wanted is what is not",
+         "if («!needed.wanted») {",
+         "false", RANDOM_ROWS),
+        ("conditions of other shapes are one",
+         "if (known == key && «shapeOf(value) == ArrayRef(shape)»)",
+         "true", RANDOM_ROWS),
+    ],
+    "lib/Codegen/Rows/TakeNeeded.cpp": [
+        ("what another op reads is not needed",
+         "if («source.hasOneUse()» && traits.leavesRows)",
+         "true", SKIP_ROWS),
+        ("a condition of one element is read along the value",
+         "if («size == 1»)\n",
+         "false", SKIP_ROWS),
+    ],
+    "lib/Codegen/Gemm/GemmLoops.cpp": [
+        ("rows by a condition of the columns",
+         "«(n.extent == 1 || n.stride[rows.term] == 0)»;",
+         "true", RANDOM_ROWS),
+        ("rows lie one behind the other",
+         "rows.operand.ld = «m.stride[rows.term]»;",
+         "1", RANDOM_ROWS),
+        ("rows of a table are matrices",
+         "if («loop.stride[extras.places->term] != 0»)",
+         "false", LOOKUPS),
+    ],
+    "lib/Codegen/Gemm/TakeLookups.cpp": [
+        ("an index of the loops is none of the elements",
+         "if («isa<linalg::IndexOp>(maker)» || maker->getNumRegions())",
+         "false", LOOKUPS),
+    ],
+    "lib/Codegen/Gemm/Contraction.cpp": [
+        ("the table is read at its first matrix",
+         "gemm.tableStride = «form->dimStrides[lookup->dim]»;",
+         "0", LOOKUPS),
+        ("places are those of the table's index",
+         "maps.push_back(«lookup->placeIndex.compose(maps[i])»);",
+         "lookup->placeIndex", RANDOM_ROWS),
+    ],
+    "lib/Codegen/CPU/KernelLoops.cpp": [
+        ("a condition is asked before its loops",
+         "known = «level + 1»;",
+         "level", SOME_ROWS),
+    ],
+    "lib/Codegen/Program/CommandList.cpp": [
+        ("what is checked is checked in some rows",
+         "if (needed && «!checks(op)»)",
+         "true", SKIP_ROWS),
+    ],
+    "lib/Codegen/Kernels/LoopNests.cpp": [
+        ("weights along a sum keep it from its columns",
+         "if («form->dimStrides[*column] == 0»)",
+         "false", KERNELS),
+        ("what lies along the sum is added along the columns",
+         "computeLoop.reduces[dim])\n        return «false»;",
+         "true", KERNELS),
+    ],
+}
