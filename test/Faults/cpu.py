@@ -151,22 +151,6 @@ FAULTS = {
          "if («elements != type.getNumElements()»)", "false",
          JOINED_ARGUMENTS),
     ],
-    "lib/Codegen/Gemm/GemmLoops.cpp": [
-        ("loops with a gap are joined",
-         "return «outer.stride[operand] == inner.stride[operand] * "
-         "inner.extent»;",
-         "true", CONTRACTIONS),
-        ("a transposed operand is not",
-         "operand.transpose = «true»;",
-         "false", CONTRACTIONS),
-        ("the stride of a single row",
-         "operand.ld = «rows == 1 ? std::max<int64_t>(columns, 1) : "
-         "rowStride»;",
-         "std::max<int64_t>(columns, 1)", CONTRACTIONS),
-        ("operands of a batch are the first's",
-         "gemm.b.batchStrides.push_back(«loop.stride[1]»);",
-         "loop.stride[0]", CONTRACTIONS),
-    ],
     "lib/Codegen/Gemm/Contraction.cpp": [
         ("valid rows have gaps",
          "return «step == 0 || loop.stride[0] == unit * step * inner»;",

@@ -1,11 +1,11 @@
-"""Faults in products of some rows and of matrices that are looked up: what is found to be one,
-and its code."""
+"""Faults in products: how loops become one, some rows of it, and matrices that are looked up."""
 
 SKIP_ROWS = "Codegen/skip-rows.mlir"
 SOME_ROWS = "Codegen/some-rows.mlir"
 RANDOM_ROWS = "Codegen/CPU/random-rows.test"
 LOOKUPS = "Codegen/lookups.mlir"
 INVALID = "Codegen/hand-written-invalid.mlir"
+CONTRACTIONS = "Codegen/CPU/contractions.mlir"
 KERNELS = "Codegen/CPU/cpu-compile.mlir"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
@@ -47,6 +47,20 @@ FAULTS = {
          "false", SKIP_ROWS),
     ],
     "lib/Codegen/Gemm/GemmLoops.cpp": [
+        ("loops with a gap are joined",
+         "return «outer.stride[operand] == inner.stride[operand] * "
+         "inner.extent»;",
+         "true", CONTRACTIONS),
+        ("a transposed operand is not",
+         "operand.transpose = «true»;",
+         "false", CONTRACTIONS),
+        ("the stride of a single row",
+         "operand.ld = «rows == 1 ? std::max<int64_t>(columns, 1) : "
+         "rowStride»;",
+         "std::max<int64_t>(columns, 1)", CONTRACTIONS),
+        ("operands of a batch are the first's",
+         "gemm.b.batchStrides.push_back(«loop.stride[1]»);",
+         "loop.stride[0]", CONTRACTIONS),
         ("rows by a condition of the columns",
          "«(n.extent == 1 || n.stride[rows.term] == 0)»;",
          "true", RANDOM_ROWS),

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/ShardingPicture.h"
-#include "format/ShardingGrid.h"
+#include "format/picture/ShardingGrid.h"
 #include <gtest/gtest.h>
 
 using namespace tp::runtime;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ShardingGrid.h"
+#include "format/picture/ShardingGrid.h"
 #include <algorithm>
 #include <iterator>
 #include <set>

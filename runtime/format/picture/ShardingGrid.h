@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_FORMAT_SHARDINGGRID_H
-#define TP_RUNTIME_FORMAT_SHARDINGGRID_H
+#ifndef TP_RUNTIME_FORMAT_PICTURE_SHARDINGGRID_H
+#define TP_RUNTIME_FORMAT_PICTURE_SHARDINGGRID_H
 
 #include "tp/Runtime/Port.h"
 
@@ -50,4 +50,4 @@ std::string ranksText(const RankSet &ranks);
 
 } // namespace tp::runtime
 
-#endif // TP_RUNTIME_FORMAT_SHARDINGGRID_H
+#endif // TP_RUNTIME_FORMAT_PICTURE_SHARDINGGRID_H

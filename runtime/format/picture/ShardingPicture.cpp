@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tp/Runtime/ShardingPicture.h"
-#include "ManifestCheck.h"
-#include "ShardingGrid.h"
+#include "format/ManifestCheck.h"
+#include "format/picture/ShardingGrid.h"
 #include <algorithm>
 
 using namespace tp::runtime;
