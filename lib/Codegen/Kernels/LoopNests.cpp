@@ -54,7 +54,7 @@ bool tp::target::isColumnwise(const StoredValues &plan,
     return false;
   IndexSpace space = IndexSpace::ofExtents(computeLoop.extents);
   space.symbols = computeLoop.reads.symbols;
-  bool columns = false;
+  bool columns = false, isMatrix = false, hasWeights = false;
   for (const Read &read : computeLoop.reads.reads) {
     if (read.dataDependent)
       continue;
@@ -65,16 +65,24 @@ bool tp::target::isColumnwise(const StoredValues &plan,
         linearForm(address, computeLoop.extents.size(), space.symbols.size());
     if (!form)
       return false;
-    // What is the same for all columns is read once for them.
-    if (form->dimStrides[*column] == 0)
-      continue;
-    for (auto [dim, stride] : llvm::enumerate(form->dimStrides))
-      if (stride == 1 && computeLoop.extents[dim] != 1 &&
-          computeLoop.reduces[dim])
-        return false;
-    columns |= form->dimStrides[*column] == 1;
+    bool reduces = false, alongSum = false;
+    for (auto [dim, stride] : llvm::enumerate(form->dimStrides)) {
+      bool isReduced =
+          computeLoop.extents[dim] != 1 && computeLoop.reduces[dim];
+      reduces |= isReduced && stride != 0;
+      alongSum |= isReduced && stride == 1;
+    }
+    // What is the same for all columns, as weights of rows, is read once for
+    // them.
+    int64_t stride = form->dimStrides[*column];
+    if (alongSum && stride != 0)
+      return false;
+    hasWeights |= alongSum;
+    columns |= stride == 1;
+    isMatrix |= stride == 1 && reduces;
   }
-  return columns;
+  // Of two vectors alone either order reads as much.
+  return hasWeights ? isMatrix : columns;
 }
 
 static void sortByStride(SmallVectorImpl<unsigned> &dims,
