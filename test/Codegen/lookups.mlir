@@ -72,3 +72,35 @@ func.func @rows(%x: tensor<3x4x8xf32>, %table: tensor<5x8xf32>, %choice: tensor<
   } -> tensor<3x4x16xf32>
   return %4 : tensor<3x4x16xf32>
 }
+
+// -----
+
+// The index moves with the rows of a matrix.
+// CHECK-LABEL: func.func @moved
+// CHECK:         tp.alloc : memref<3x4x8xf32>
+// CHECK-NOT:     lookup
+#places = affine_map<(p, j, k) -> (p)>
+#all = affine_map<(p, j, k) -> (p, j, k)>
+func.func @moved(%x: tensor<3x4x8xf32>, %table: tensor<9x8xf32>, %choice: tensor<3xindex>) -> tensor<3x4x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<3x4x8xf32>
+  %1 = linalg.generic {indexing_maps = [#places, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+    ins(%choice : tensor<3xindex>) outs(%0 : tensor<3x4x8xf32>) {
+  ^bb0(%c: index, %out: f32):
+    %j = linalg.index 1 : index
+    %i = arith.addi %c, %j : index
+    %k = linalg.index 2 : index
+    %e = tensor.extract %table[%i, %k] : tensor<9x8xf32>
+    linalg.yield %e : f32
+  } -> tensor<3x4x8xf32>
+  %2 = tensor.empty() : tensor<3x4x4xf32>
+  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<3x4x4xf32>) -> tensor<3x4x4xf32>
+  %4 = linalg.generic {indexing_maps = [affine_map<(p, m, n, k) -> (p, m, k)>, affine_map<(p, m, n, k) -> (p, n, k)>, affine_map<(p, m, n, k) -> (p, m, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+    ins(%x, %1 : tensor<3x4x8xf32>, tensor<3x4x8xf32>) outs(%3 : tensor<3x4x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %out, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<3x4x4xf32>
+  return %4 : tensor<3x4x4xf32>
+}

@@ -82,7 +82,7 @@ func.func @turned(%x: tensor<6x16xf32>, %w: tensor<16x32xf32>, %hidden: tensor<6
 // CHECK-LABEL: func.func @all_rows
 // CHECK-NOT:     tp.needed
 // GEMM-LABEL: func.func @all_rows
-// GEMM-NOT:     rows
+// GEMM-NOT:     tp.gemm {{.*}} rows
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 func.func @all_rows(%x: tensor<6x16xf32>, %w: tensor<16x16xf32>, %rows: tensor<6xi1>, %cells: tensor<6x16xi1>) -> (tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>) {
@@ -114,4 +114,109 @@ func.func @all_rows(%x: tensor<6x16xf32>, %w: tensor<16x16xf32>, %rows: tensor<6
     linalg.yield %r : f32
   } -> tensor<6x16xf32>
   return %2, %3, %7, %9 : tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>
+}
+
+// -----
+
+// What one reader leaves out another one takes.
+// CHECK-LABEL: func.func @two_conditions
+// CHECK-NOT:     tp.needed
+// GEMM-LABEL: func.func @two_conditions
+// GEMM-NOT:     tp.gemm {{.*}} rows
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func @two_conditions(%x: tensor<6x16xf32>, %w: tensor<16x16xf32>, %rows: tensor<6xi1>, %others: tensor<6xi1>) -> (tensor<6x16xf32>, tensor<6x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<6x16xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<6x16xf32>) -> tensor<6x16xf32>
+  %2 = linalg.matmul ins(%x, %w : tensor<6x16xf32>, tensor<16x16xf32>) outs(%1 : tensor<6x16xf32>) -> tensor<6x16xf32>
+  %3 = linalg.generic {indexing_maps = [#row, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%rows, %2 : tensor<6xi1>, tensor<6x16xf32>) outs(%0 : tensor<6x16xf32>) {
+  ^bb0(%c: i1, %in: f32, %out: f32):
+    %r = arith.select %c, %in, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<6x16xf32>
+  %4 = linalg.generic {indexing_maps = [#row, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%others, %2 : tensor<6xi1>, tensor<6x16xf32>) outs(%0 : tensor<6x16xf32>) {
+  ^bb0(%c: i1, %in: f32, %out: f32):
+    %r = arith.select %c, %in, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<6x16xf32>
+  return %3, %4 : tensor<6x16xf32>, tensor<6x16xf32>
+}
+
+// -----
+
+// What is checked is checked of all rows: the element by element op runs
+// everywhere, though some of its rows are needed.
+// CHECK-LABEL: func.func @checked
+// GEMM-LABEL: func.func @checked
+// GEMM-NOT:     where
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func @checked(%x: tensor<6x16xf32>, %w: tensor<16x16xf32>, %rows: tensor<6xi1>) -> tensor<6x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<6x16xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<6x16xf32>) -> tensor<6x16xf32>
+  %2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<6x16xf32>) outs(%0 : tensor<6x16xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %ok = arith.cmpf ogt, %in, %zero : f32
+    cf.assert %ok, "expected a positive number"
+    %r = math.exp %in : f32
+    linalg.yield %r : f32
+  } -> tensor<6x16xf32>
+  %3 = linalg.matmul ins(%2, %w : tensor<6x16xf32>, tensor<16x16xf32>) outs(%1 : tensor<6x16xf32>) -> tensor<6x16xf32>
+  %4 = linalg.generic {indexing_maps = [#row, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%rows, %3 : tensor<6xi1>, tensor<6x16xf32>) outs(%0 : tensor<6x16xf32>) {
+  ^bb0(%c: i1, %in: f32, %out: f32):
+    %r = arith.select %c, %in, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<6x16xf32>
+  return %4 : tensor<6x16xf32>
+}
+
+// -----
+
+// Each row of the product needs the whole right side, which is a product too.
+// CHECK-LABEL: func.func @right_side
+// CHECK:         %[[RIGHT:.*]] = linalg.matmul
+// CHECK-NOT:     tp.needed %[[RIGHT]]
+// CHECK:         %[[ALL:.*]] = linalg.matmul ins(%arg0, %[[RIGHT]]
+// CHECK-NEXT:    tp.needed %[[ALL]]
+// GEMM-LABEL: func.func @right_side
+// GEMM:         tp.gemm %arg1, %arg1 into %{{[0-9]*}} :
+// GEMM:         tp.gemm {{.*}} rows
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func @right_side(%x: tensor<16x16xf32>, %w: tensor<16x16xf32>, %rows: tensor<16xi1>) -> tensor<16x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<16x16xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %2 = linalg.matmul ins(%w, %w : tensor<16x16xf32>, tensor<16x16xf32>) outs(%1 : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %3 = linalg.matmul ins(%x, %2 : tensor<16x16xf32>, tensor<16x16xf32>) outs(%1 : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %4 = linalg.generic {indexing_maps = [#row, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%rows, %3 : tensor<16xi1>, tensor<16x16xf32>) outs(%0 : tensor<16x16xf32>) {
+  ^bb0(%c: i1, %in: f32, %out: f32):
+    %r = arith.select %c, %in, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<16x16xf32>
+  return %4 : tensor<16x16xf32>
+}
+
+// -----
+
+// Columns that are not needed are no rows of C: all are made.
+// CHECK-LABEL: func.func @columns
+// CHECK:         tp.needed
+// GEMM-LABEL: func.func @columns
+// GEMM-NOT:     tp.gemm {{.*}} rows
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+func.func @columns(%x: tensor<6x16xf32>, %w: tensor<16x16xf32>, %columns: tensor<16xi1>) -> tensor<6x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<6x16xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<6x16xf32>) -> tensor<6x16xf32>
+  %2 = linalg.matmul ins(%x, %w : tensor<6x16xf32>, tensor<16x16xf32>) outs(%1 : tensor<6x16xf32>) -> tensor<6x16xf32>
+  %3 = linalg.generic {indexing_maps = [#column, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%columns, %2 : tensor<16xi1>, tensor<6x16xf32>) outs(%0 : tensor<6x16xf32>) {
+  ^bb0(%c: i1, %in: f32, %out: f32):
+    %r = arith.select %c, %in, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<6x16xf32>
+  return %3 : tensor<6x16xf32>
 }

@@ -89,15 +89,17 @@ bool StoragePlan::isWholeWithoutTerms(const Contraction &contraction,
                     other->batch == gemm.batch);
 }
 
-/// Where some rows are needed, and the GEMM is not to round or to add anything,
-/// it leaves the others out.
+/// Where some rows are needed, the GEMM leaves the others out, if nothing is
+/// added and the products stay as large as they are without.
 std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
-  const NeededWhere *rows = neededOf(contraction.result);
-  if (rows && contraction.epilogue.terms.empty())
-    if (std::optional<Gemm> gemm = analyse(contraction, rows);
-        gemm && gemm->beta == 0)
-      return gemm;
-  return analyse(contraction, nullptr);
+  std::optional<Gemm> whole = analyse(contraction, nullptr);
+  const NeededWhere *needed = neededOf(contraction.result);
+  if (!whole || !needed || whole->beta != 0)
+    return whole;
+  std::optional<Gemm> some = analyse(contraction, needed);
+  bool isAsLarge = some && some->m == whole->m && some->n == whole->n &&
+                   some->batch == whole->batch;
+  return isAsLarge ? some : whole;
 }
 
 std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction,

@@ -153,3 +153,29 @@ func.func @main(%x: tensor<64x128xf32>, %w: tensor<64xf32>) -> tensor<128xf32> {
   %y = linalg.reduce { arith.addf } ins(%p : tensor<64x128xf32>) outs(%f : tensor<128xf32>) dimensions = [0]
   return %y : tensor<128xf32>
 }
+
+// -----
+
+// A sum of what two vectors make stays in a register.
+
+// CHECK-LABEL: llvm.func internal @tp_kernel_0_body
+// CHECK:         scf.for
+// CHECK:           scf.for {{.*}} iter_args
+// CHECK:             arith.maximumf
+// CHECK:             arith.addf
+// CHECK-NOT:         llvm.store
+// CHECK:             scf.yield
+// CHECK:           llvm.store
+func.func @main(%x: tensor<64xf32>, %w: tensor<128xf32>) -> tensor<64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+    ins(%x, %w : tensor<64xf32>, tensor<128xf32>) outs(%f : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %m = arith.maximumf %a, %b : f32
+    %s = arith.addf %out, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<64xf32>
+  return %y : tensor<64xf32>
+}
