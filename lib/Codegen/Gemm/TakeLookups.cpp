@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Attention/Attention.h"
 #include "Program/CommandUses.h"
 #include "Storage/Storage.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -170,8 +171,9 @@ void StoragePlan::takeLookups() {
   if (!traits.looksUpMatrices)
     return;
   for (Operation &op : llvm::make_early_inc_range(function.front())) {
+    // An attention reads its keys and values from memory of their own.
     std::optional<Contraction> contraction = contractionOf(&op);
-    if (!contraction)
+    if (!contraction || attentionOfStep(&op))
       continue;
     for (OpOperand *operand : {contraction->lhs, contraction->rhs}) {
       Value value = operand->get();
