@@ -117,7 +117,8 @@ bool StoragePlan::allGemmsHold(Value root) const {
 bool StoragePlan::tryPush(Value operand, const Contraction &contraction) {
   double alpha = 1.0;
   Value root = gemmSource(operand, alpha);
-  if (ordered.contains(root) || alpha != 1.0)
+  // A matrix that is looked up is not kept.
+  if (!isStored(root) || ordered.contains(root) || alpha != 1.0)
     return false;
   AffineMap before = storage(root).address;
   if (!request(operand))
