@@ -57,6 +57,7 @@ private:
   bool divideLoops();
   bool tryDivision(ArrayRef<unsigned> batch, ArrayRef<unsigned> heads);
   bool touchesNothingElse() const;
+  void leaveOutKeys();
   void countWork();
 
   const StoragePlan &plan;
@@ -65,6 +66,8 @@ private:
   /// Loops that are neither queries, keys nor columns.
   SmallVector<int64_t> extents;
   int64_t firstQuery = 0, firstKey = 0;
+  /// The keys that some step reads. Memory may hold no others.
+  int64_t beginKeys = INT64_MAX, endKeys = 0;
   /// The keys that queries see at most, where they have spans in place of a
   /// bias.
   std::optional<int64_t> seen;
@@ -130,6 +133,8 @@ bool AttentionGatherer::readScores(linalg::LinalgOp op, DictionaryAttr tag) {
     return false;
   firstQuery = *query;
   firstKey = *key;
+  beginKeys = std::min(beginKeys, firstKey);
+  endKeys = std::max(endKeys, firstKey + loops[*batch + 1]);
   attention.queries = *queries;
   attention.keys = *keys;
   attention.scale = scale.getValueAsDouble();
@@ -349,6 +354,20 @@ bool AttentionGatherer::touchesNothingElse() const {
   });
 }
 
+/// Leaves out the keys before and behind those that the steps read.
+void AttentionGatherer::leaveOutKeys() {
+  if (seen)
+    return;
+  for (AttentionOperand *operand : {&attention.k, &attention.v})
+    operand->elementOffset += operand->strides[2] * beginKeys;
+  if (attention.bias)
+    attention.bias->elementOffset += attention.bias->strides[3] * beginKeys;
+  for (std::optional<int64_t> *bound : {&attention.lower, &attention.upper})
+    if (*bound)
+      **bound -= beginKeys;
+  attention.keys = endKeys - beginKeys;
+}
+
 void AttentionGatherer::countWork() {
   int64_t pairs = seen.value_or(0);
   for (int64_t i = 0; i < attention.queries && !seen; ++i) {
@@ -403,6 +422,7 @@ bool AttentionGatherer::gather(ArrayRef<linalg::LinalgOp> steps, size_t first,
       return false;
   if (!divideLoops() || !touchesNothingElse())
     return false;
+  leaveOutKeys();
   countWork();
   return true;
 }
