@@ -31,7 +31,7 @@ from runtime_checker import RuntimeChecker
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LISTS = ("rules", "planner", "heads", "recompute", "partition", "export", "numbers", "cpu",
          "rows", "scatters", "states", "several_entries", "weight_storage", "queues", "cuda", "ops",
-         "legalize", "partial_ports", "loops", "rings")
+         "legalize", "partial_ports", "loops", "rings", "attention_backward")
 RUNTIME_LISTS = ("runtime_ranks", "runtime_files", "runtime_devices")
 # What a program does that none of the faults is planted in is not its fault.
 SWITCH = """\

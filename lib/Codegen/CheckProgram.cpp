@@ -133,7 +133,10 @@ static LogicalResult checkOp(Operation *op, const TargetTraits &traits) {
   }
   if (isa<tp::AttendOp>(op) && !hasChunks(traits))
     return unhandled("over a chunk of keys");
-  if (isa<tensor::EmptyOp, func::ReturnOp, tp::AxisIndexOp, tp::AttendOp>(op) ||
+  if (isa<tp::AttendBackwardOp>(op) && !hasChunks(traits))
+    return unhandled("as one command");
+  if (isa<tensor::EmptyOp, func::ReturnOp, tp::AxisIndexOp, tp::AttendOp,
+          tp::AttendBackwardOp>(op) ||
       tp::isCollective(op))
     return success();
   if (isa<arith::ConstantOp>(op)) {
@@ -194,6 +197,8 @@ static LogicalResult checkInKernel(Operation *op, const TargetTraits &traits) {
     return op->emitError("expected a tp.call in place of the op");
   if (isa<tp::AttendOp>(op))
     return op->emitError("expected a tp.attention in place of the op");
+  if (isa<tp::AttendBackwardOp>(op))
+    return op->emitError("expected a tp.attention_backward in place of the op");
   if (isa<arith::ConstantOp>(op) &&
       isa<RankedTensorType>(op->getResult(0).getType()) &&
       !splatOf(op->getResult(0)))

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "CpuRank.h"
-#include "CpuAttention.h"
 #include "Gemm.h"
+#include "attention/CpuAttention.h"
+#include "attention/CpuAttentionBackward.h"
 #include "tp/Runtime/Slices.h"
 
 using namespace tp::runtime;
@@ -111,6 +112,18 @@ void CpuRank::prepare() {
               scratchBytes =
                   std::max(scratchBytes, attentionScratch(attention));
             },
+            [&](const AttentionBackwardCommand &attention) {
+              for (const BufferRef *buffer :
+                   {&attention.q.buffer, &attention.k.buffer,
+                    &attention.v.buffer})
+                addresses.push_back(address(*buffer));
+              addresses.push_back(
+                  attention.bias ? address(attention.bias->buffer) : nullptr);
+              for (const auto &named : AttentionBackwardCommand::operands)
+                addresses.push_back(address((attention.*named.operand).buffer));
+              scratchBytes =
+                  std::max(scratchBytes, attentionBackwardScratch(attention));
+            },
             [](const CallCommand &) {
               // The manifest was checked: devices alone have it.
             }},
@@ -183,6 +196,15 @@ Status CpuRank::run(int64_t index) {
                              {buffers[0], buffers[1], buffers[2], buffers[4],
                               buffers[3], buffers[5]},
                              scratch.data());
+                   return {};
+                 },
+                 [&](const AttentionBackwardCommand &command) -> Status {
+                   attentionBackward(command,
+                                     {buffers[0], buffers[1], buffers[2],
+                                      buffers[3], buffers[4], buffers[5],
+                                      buffers[6], buffers[7], buffers[8],
+                                      buffers[9]},
+                                     scratch.data());
                    return {};
                  },
                  [](const CallCommand &) -> Status {

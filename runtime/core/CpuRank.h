@@ -52,7 +52,9 @@ private:
   Status run(int64_t index);
 
   /// Addresses of a command's buffers: a kernel's list, a gemm's a, b, c, a
-  /// collective's input and output, an attention's q, k, v, o and bias.
+  /// collective's input and output, an attention's q, k, v, o and bias, of
+  /// its backward pass q, k, v, the bias and what AttentionBackwardCommand
+  /// names.
   struct Prepared {
     size_t first = 0;
   };

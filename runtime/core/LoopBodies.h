@@ -237,6 +237,15 @@ static float exponentials(float *row, int64_t count, float shift) {
   return sum;
 }
 
+static void gradient(const float *weights, float *products, int64_t count,
+                     float mean) {
+  int64_t i = 0;
+  for (; i + width <= count; i += width)
+    store(load(weights + i) * (load(products + i) - mean), products + i);
+  for (; i < count; ++i)
+    products[i] = weights[i] * (products[i] - mean);
+}
+
 #undef TP_INLINE
 
 template <typename Type>
@@ -250,7 +259,7 @@ constexpr tp::runtime::NarrowLoops narrow = {widenAll<Type>,
 constexpr tp::runtime::VectorLoops loops = {narrow<Halves>,
                                             narrow<BFloats>,
                                             addRowsTimesRows<Singles>,
-                                            {maximum, exponentials},
+                                            {maximum, exponentials, gradient},
                                             mostRows};
 
 } // namespace

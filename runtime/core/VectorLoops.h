@@ -67,6 +67,9 @@ struct SoftmaxLoops {
   /// Within 2 units in the last place (the polynomial of Cephes's expf); what
   /// is below 1.2e-38 becomes 0. NaN stays NaN.
   float (*exponentials)(float *row, int64_t count, float shift);
+  /// products[i] = weights[i] * (products[i] - mean).
+  void (*gradient)(const float *weights, float *products, int64_t count,
+                   float mean);
 };
 
 struct VectorLoops {

@@ -111,11 +111,14 @@ public:
       command.what = readGemm(reader);
     else if (name == "attention")
       command.what = readAttention(reader);
+    else if (name == "attention_backward")
+      command.what = readAttentionBackward(reader);
     else if (name == "call")
       command.what = readCall(reader);
     else
       reader.error("unknown command '" + name +
-                   "', expected one of: kernel gemm collective attention call");
+                   "', expected one of: kernel gemm collective attention "
+                   "attention_backward call");
     return command;
   }
 
@@ -288,6 +291,56 @@ public:
     return operand;
   }
 
+  void readWeights(const JsonReader &reader, AttentionWeights &weights) {
+    weights.dtype = readDataType(reader.at("dtype"));
+    for (auto [key, size] : {std::pair("batch", &weights.batch),
+                             std::pair("heads", &weights.heads),
+                             std::pair("kv_heads", &weights.kvHeads),
+                             std::pair("queries", &weights.queries),
+                             std::pair("keys", &weights.keys),
+                             std::pair("head_size", &weights.headSize),
+                             std::pair("value_size", &weights.valueSize)})
+      *size = reader.at(key).integer(1, INT32_MAX);
+    weights.scale = reader.at("scale").number();
+    weights.lower = readBound(reader, "lower");
+    weights.upper = readBound(reader, "upper");
+    weights.q = readTensor(reader.at("q"));
+    weights.k = readTensor(reader.at("k"));
+    weights.v = readTensor(reader.at("v"));
+    if (auto bias = reader.find("bias")) {
+      bias->only({"buffer", "dtype", "strides"});
+      weights.bias.emplace();
+      weights.bias->buffer = readBuffer(bias->at("buffer"));
+      weights.bias->dtype = readDataType(bias->at("dtype"));
+      readSizes(bias->at("strides"), "strides", 0, weights.bias->strides);
+    }
+  }
+
+  AttentionBackwardCommand readAttentionBackward(const JsonReader &reader) {
+    reader.only({"command",    "dtype",
+                 "batch",      "heads",
+                 "kv_heads",   "queries",
+                 "keys",       "head_size",
+                 "value_size", "scale",
+                 "lower",      "upper",
+                 "q",          "k",
+                 "v",          "bias",
+                 "go",         "lse",
+                 "delta",      "gq",
+                 "gk",         "gradient_dtype",
+                 "gv",         "flops",
+                 "bytes",      "module",
+                 "location"});
+    AttentionBackwardCommand command;
+    readWeights(reader, command);
+    command.gradientType = readDataType(reader.at("gradient_dtype"));
+    for (const auto &[name, operand] : AttentionBackwardCommand::operands)
+      command.*operand = readTensor(reader.at(name));
+    command.flops = reader.integerOr("flops", 0);
+    command.bytes = reader.integerOr("bytes", 0);
+    return command;
+  }
+
   AttentionCommand readAttention(const JsonReader &reader) {
     reader.only({"command",    "dtype",   "batch",    "heads",
                  "kv_heads",   "queries", "keys",     "head_size",
@@ -297,31 +350,10 @@ public:
                  "flops",      "bytes",   "steps",    "module",
                  "location",   "queue",   "wait_for", "with_previous"});
     AttentionCommand attention;
-    attention.dtype = readDataType(reader.at("dtype"));
-    for (auto [key, size] : {std::pair("batch", &attention.batch),
-                             std::pair("heads", &attention.heads),
-                             std::pair("kv_heads", &attention.kvHeads),
-                             std::pair("queries", &attention.queries),
-                             std::pair("keys", &attention.keys),
-                             std::pair("head_size", &attention.headSize),
-                             std::pair("value_size", &attention.valueSize)})
-      *size = reader.at(key).integer(1, INT32_MAX);
-    attention.scale = reader.at("scale").number();
-    attention.lower = readBound(reader, "lower");
-    attention.upper = readBound(reader, "upper");
+    readWeights(reader, attention);
     if (auto rows = reader.find("empty_rows"))
       attention.emptyRows = readEmptyRows(*rows);
-    attention.q = readTensor(reader.at("q"));
-    attention.k = readTensor(reader.at("k"));
-    attention.v = readTensor(reader.at("v"));
     attention.o = readTensor(reader.at("o"));
-    if (auto bias = reader.find("bias")) {
-      bias->only({"buffer", "dtype", "strides"});
-      attention.bias.emplace();
-      attention.bias->buffer = readBuffer(bias->at("buffer"));
-      attention.bias->dtype = readDataType(bias->at("dtype"));
-      readSizes(bias->at("strides"), "strides", 0, attention.bias->strides);
-    }
     attention.isPartial = reader.booleanOr("partial", false);
     if (auto onto = reader.find("onto")) {
       onto->only({"buffer"});

@@ -185,6 +185,9 @@ void EntryView::describe(int64_t at, const TextSink &write) const {
                  [](const AttentionCommand &) -> std::string_view {
                    return "attention";
                  },
+                 [](const AttentionBackwardCommand &) -> std::string_view {
+                   return "attention_backward";
+                 },
                  [&](const CallCommand &call) -> std::string_view {
                    write("call of ");
                    return call.op;

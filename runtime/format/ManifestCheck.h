@@ -31,6 +31,7 @@ std::string text(const std::vector<int64_t> &numbers);
 std::string checkMesh(const Mesh &mesh);
 std::string checkPort(const Port &port, const Mesh &mesh);
 std::string checkAttention(const AttentionCommand &command);
+std::string checkAttention(const AttentionBackwardCommand &command);
 std::string checkCall(const CallCommand &command);
 /// Of a gemm, what says which rows and matrices are multiplied.
 std::string checkChoosers(const GemmCommand &command);
@@ -41,6 +42,19 @@ struct ReadRange {
   std::optional<int64_t> bytes;
   const char *what;
 };
+/// The same of a tensor that may be written.
+struct TypedRange {
+  BufferRef buffer;
+  std::optional<int64_t> bytes;
+  DataType dtype;
+  std::string what;
+  bool isWritten = false;
+};
+/// The operands of an attention; not a state that the output takes the place
+/// of.
+std::vector<TypedRange> attentionRanges(const AttentionCommand &command);
+std::vector<TypedRange>
+attentionRanges(const AttentionBackwardCommand &command);
 /// Of a gemm: its rows, its places, and the table that these choose from.
 std::vector<ReadRange> chooserRanges(const GemmCommand &command);
 std::string checkCudaTarget(const CudaTarget &target);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionFields.h"
 #include "BufferFields.h"
 #include "CallAttributes.h"
 #include "ManifestDefaults.h"
@@ -259,6 +260,9 @@ private:
                      [&](const AttentionCommand &attention) {
                        writeAttention(entry, attention);
                      },
+                     [&](const AttentionBackwardCommand &attention) {
+                       writeAttentionBackward(json, attention);
+                     },
                      [&](const CallCommand &call) { writeCall(call); }},
           command.what);
       // That of a collective is in its row.
@@ -393,34 +397,10 @@ private:
 
   void writeAttention(const Entry &entry, const AttentionCommand &attention) {
     json.member("command", "attention");
-    json.member("dtype", spelling(attention.dtype));
-    json.member("batch", attention.batch);
-    json.member("heads", attention.heads);
-    json.member("kv_heads", attention.kvHeads);
-    json.member("queries", attention.queries);
-    json.member("keys", attention.keys);
-    json.member("head_size", attention.headSize);
-    json.member("value_size", attention.valueSize);
-    json.member("scale", attention.scale);
-    if (attention.lower)
-      json.member("lower", *attention.lower);
-    if (attention.upper)
-      json.member("upper", *attention.upper);
+    writeWeights(json, attention);
     if (attention.emptyRows != EmptyRows::None)
       json.member("empty_rows", spelling(attention.emptyRows));
-    for (auto [name, operand] :
-         {std::pair("q", &attention.q), std::pair("k", &attention.k),
-          std::pair("v", &attention.v), std::pair("o", &attention.o)})
-      json.objectMember(name, [&, &operand = *operand] {
-        writeBuffer("buffer", operand.buffer);
-        writeSizes("strides", operand.strides);
-      });
-    if (attention.bias)
-      json.objectMember("bias", [&] {
-        writeBuffer("buffer", attention.bias->buffer);
-        json.member("dtype", spelling(attention.bias->dtype));
-        writeSizes("strides", attention.bias->strides);
-      });
+    writeAttentionOperand(json, "o", attention.o);
     json.memberUnless(false, "partial", attention.isPartial);
     if (const auto &onto = attention.onto)
       json.objectMember("onto", [&] { writeBuffer("buffer", *onto); });

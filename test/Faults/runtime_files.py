@@ -8,7 +8,9 @@ WRITER = "runtime/format/ManifestWriter.cpp"
 READER = "runtime/format/ManifestReader.cpp"
 PORT_CHECK = "runtime/format/PortCheck.cpp"
 RANK = "runtime/core/CpuRank.cpp"
-ATTENTION = "runtime/core/CpuAttention.cpp"
+ATTENTION = "runtime/core/attention/CpuAttention.cpp"
+BACKWARD = "runtime/core/attention/CpuAttentionBackward.cpp"
+CHECK_ATTENTION = "runtime/format/check/ManifestCheckAttention.cpp"
 GEMM = "runtime/core/Gemm.cpp"
 MIXED_GEMM = "runtime/core/MixedGemm.cpp"
 NPY = "runtime/arrays/Npy.cpp"
@@ -296,7 +298,35 @@ FAULTS = [
      "AttentionTest.ChunksAddUp"),
     ("the columns of a state are those of a result",
      "runtime/format/check/ManifestCheckAttention.cpp",
-     "int64_t covered = command.outputColumns();",
-     "int64_t covered = command.valueSize;",
-     "ManifestRoundTripTest.ChunksOfKeys"),
+     "{command.heads, command.queries, command.outputColumns(),",
+     "{command.heads, command.queries, command.valueSize,",
+     "ManifestAttentionTest.ChunksOfKeys"),
+    ("a block of keys adds to the first ones", BACKWARD,
+     "valueGradients + inBlock * command.valueSize,",
+     "valueGradients,",
+     "AttentionBackwardTest.Blocks"),
+    ("gradients of keys are not scaled", BACKWARD,
+     "multiplyRows<Sum>(keys, command.headSize, rows, scale,",
+     "multiplyRows<Sum>(keys, command.headSize, rows, 1,",
+     "AttentionBackwardTest.MasksAndTypes"),
+    ("what is hidden of the scores is seen", BACKWARD,
+     "this->mask(space, head.bias, row, rows, key, keys, scores);",
+     "",
+     "AttentionBackwardTest.MasksAndTypes"),
+    ("gradients are rounded to the type of q", BACKWARD,
+     "if (command.gradientType == command.sumType())",
+     "if (!this->narrow)",
+     "AttentionBackwardTest.MasksAndTypes"),
+    ("gradients of queries go on from another head's", BACKWARD,
+     "std::fill(queryGradients,",
+     "std::fill(queryGradients + command.headSize,",
+     "AttentionBackwardTest.MasksAndTypes"),
+    ("a gradient may overlap another", CHECK_ATTENTION,
+     "&operand == &command.gq || &operand == &command.gk ||",
+     "&operand == &command.gq ||",
+     "ManifestAttentionTest.Gradients"),
+    ("gradients may have any type", CHECK_ATTENTION,
+     "if (command.gradientType != command.dtype &&",
+     "if (false &&",
+     "ManifestAttentionTest.Gradients"),
 ]

@@ -217,7 +217,8 @@ def SkipRows : Pass<"tp-skip-rows", "::mlir::ModuleOp"> {
 def FormAttention : Pass<"tp-form-attention", "::mlir::ModuleOp"> {
   let summary = "Find attention and rewrite it into steps";
   let description = [{
-    Finds softmax(scale * q k^T + bias) v whose scores have no other use. The pass
+    Finds softmax(scale * q k^T + bias) v whose scores have no other use than,
+    in a training step, the gradients of q, k and v. The pass
     compares the scalar expressions of elements, so reshapes, transposes,
     broadcasts, casts and fusions of the program do not matter. An attention
     becomes steps, one for each query block: a contraction, a masked softmax and a
@@ -232,6 +233,12 @@ def FormAttention : Pass<"tp-form-attention", "::mlir::ModuleOp"> {
     them. The CPU needs no steps without a library: there is one. For `target=cuda`
     `score-bytes` limits the bytes of the scores of one step; there are at most 64
     query blocks.
+
+    On processors an attention with gradients becomes a `tp.attend`, whose state
+    the result and the logarithm of each query's sum are made of, and a
+    `tp.attend_backward` where the first gradient was; so no weights are kept. Of
+    the gradients only what the products are made of counts, as a sum of products
+    of a few elements: it does not matter how the derivative is written.
 
     Keys and values whose gathers have `tp.ring` travel instead (on processors): a
     `tp.permute` brings the next chunk from the neighbour, a `tp.attend` adds a

@@ -323,4 +323,51 @@ def TP_AttendOp : TP_Op<"attend", [Pure]> {
   let hasVerifier = 1;
 }
 
+def TP_AttendBackwardOp : TP_Op<"attend_backward", [Pure]> {
+  let summary = "The gradients of an attention";
+  let description = [{
+    The gradients with respect to q, k and v of an attention whose result o has
+    the gradient `go` (T. Dao et al., "FlashAttention", 2022). With the scores
+    s[i, j] = scale * q[i] . k[j] + bias[i, j] and
+
+        p[i, j] = exp(s[i, j] - lse[i])
+        d[i, j] = p[i, j] * (go[i] . v[j] - delta[i])
+
+    the results are, for every batch and head,
+
+    | result | what | shape |
+    |---|---|---|
+    | gq | scale * sum over j of d[i, j] * k[j] | q's |
+    | gk | scale * sum over i of d[i, j] * q[i] | batch x heads x keys x head size |
+    | gv | sum over i of p[i, j] * go[i] | batch x heads x keys x columns of v |
+
+    `lse` is the logarithm of the sum of exp(s[i, j]) over the keys of query i:
+    of a state of `tp.attend` its maximum plus the logarithm of its last column;
+    plus infinity of a query that sees no key and whose result is 0. `delta` is
+    o[i] . go[i]. Both are batch x heads x queries x 1, of f32, or f64 where q is.
+    The shapes of q, k, v and the bias are those of `tp.attend`; go has v's columns.
+    Heads that share keys have gradients of their own. The results have q's
+    element type, or that of the sums.
+
+    Nothing is as large as queries by keys. tp-form-attention makes this op,
+    tp-assign-storage a `tp.attention_backward` of it.
+
+    ```mlir
+    %0:3 = tp.attend_backward %q, %k, %v bias %spans from %go lse %lse delta %delta scale 1.250000e-01 pairs 8 : (tensor<1x2x4x8xf32>, tensor<1x1x2x8xf32>, tensor<1x1x2x8xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x8xf32>, tensor<1x2x4x1xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x2x8xf32>, tensor<1x2x2x8xf32>)
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
+                       AnyRankedTensor:$bias, AnyRankedTensor:$go,
+                       AnyRankedTensor:$lse, AnyRankedTensor:$delta,
+                       F64Attr:$scale, I64Attr:$pairs);
+  let results = (outs AnyRankedTensor:$gq, AnyRankedTensor:$gk,
+                      AnyRankedTensor:$gv);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `bias` $bias `from` $go `lse` $lse `delta` $delta
+    `scale` $scale `pairs` $pairs attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // TP_IR_TPOPS_TD

@@ -210,62 +210,14 @@ CommandDescriber::describe(tp::GemmOp op) const {
 
 FailureOr<CommandDescriber::What>
 CommandDescriber::describe(tp::AttentionOp op) const {
-  auto shapeOf = [](Value value) {
-    return cast<MemRefType>(value.getType()).getShape();
-  };
-  auto elementsOf = [](Value value) {
-    return cast<MemRefType>(value.getType()).getElementType();
-  };
-  ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
-  rt::AttentionCommand command;
-  command.dtype = dataTypeOf(elementsOf(op.getQ()));
-  command.batch = q[0];
-  command.heads = q[1];
-  command.kvHeads = k[1];
-  command.queries = q[2];
-  command.keys = k[2];
-  command.headSize = q[3];
-  command.valueSize = shapeOf(op.getV())[3];
-  command.scale = op.getScale().convertToDouble();
-  auto integer = [](std::optional<uint64_t> value) {
-    return value ? std::optional(int64_t(*value)) : std::nullopt;
-  };
-  command.lower = integer(op.getLower());
-  command.upper = integer(op.getUpper());
-  if (op.getEmptyRows() == "zero")
-    command.emptyRows = rt::EmptyRows::Zero;
-  else if (op.getEmptyRows() == "nan")
-    command.emptyRows = rt::EmptyRows::NaN;
-  for (auto [value, operand] :
-       {std::pair(op.getQ(), &command.q), std::pair(op.getK(), &command.k),
-        std::pair(op.getV(), &command.v), std::pair(op.getO(), &command.o)}) {
-    Strides place = stridesOf(cast<MemRefType>(value.getType()));
-    // The op's verifier knows the type of a state.
-    bool isState = op.getPartial() && value == op.getO();
-    if ((!isState && elementsOf(value) != elementsOf(op.getQ())) ||
-        (place.strides.back() != 1 && shapeOf(value).back() != 1))
-      return op.emitOpError("expected contiguous columns of ")
-             << elementsOf(op.getQ()) << ", got " << value.getType();
-    operand->buffer = bufferRef(buffers, value);
-    llvm::copy(ArrayRef(place.strides).drop_back(), operand->strides.begin());
-  }
-  command.isPartial = op.getPartial();
-  if (op.getOnto())
-    command.onto = bufferRef(buffers, op.getOnto());
-  if (op.getBias()) {
-    command.bias.emplace();
-    command.bias->buffer = bufferRef(buffers, op.getBias());
-    command.bias->dtype = dataTypeOf(elementsOf(op.getBias()));
-    llvm::copy(stridesOf(cast<MemRefType>(op.getBias().getType())).strides,
-               command.bias->strides.begin());
-  }
-  command.flops = op.getFlops();
-  command.bytes = op.getBytes();
-  auto steps = describe(op.getSteps().front());
+  FailureOr<rt::AttentionCommand> command = describeAttention(op, buffers);
+  if (failed(command))
+    return failure();
+  FailureOr<std::vector<rt::Command>> steps = describe(op.getSteps().front());
   if (failed(steps))
     return failure();
-  command.steps = std::move(*steps);
-  return What(std::move(command));
+  command->steps = std::move(*steps);
+  return What(std::move(*command));
 }
 
 rt::CallTensor CommandDescriber::describeTensor(tp::CallOp op,
@@ -358,6 +310,12 @@ CommandDescriber::describe(Block &block) const {
             .Case([&](tp::GemmOp gemm) { return some(describe(gemm)); })
             .Case([&](tp::AttentionOp attention) {
               return some(describe(attention));
+            })
+            .Case([&](tp::AttentionBackwardOp backward) -> Result {
+              auto command = describeAttention(backward, buffers);
+              if (failed(command))
+                return failure();
+              return std::optional(What(std::move(*command)));
             })
             .Case([&](tp::CallOp call) { return some(describe(call)); })
             .Case([&](tp::LaunchOp launch) { return some(describe(launch)); })

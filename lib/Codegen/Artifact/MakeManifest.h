@@ -46,6 +46,12 @@ makeManifest(llvm::ArrayRef<ManifestSource> entries);
 runtime::BufferRef bufferRef(const Buffers &buffers, mlir::Value buffer,
                              bool wholeBuffer = false);
 
+/// An attention but for its steps, and a backward pass.
+mlir::FailureOr<runtime::AttentionCommand>
+describeAttention(tp::AttentionOp op, const Buffers &buffers);
+mlir::FailureOr<runtime::AttentionBackwardCommand>
+describeAttention(tp::AttentionBackwardOp op, const Buffers &buffers);
+
 /// The rank groups of the program and of earlier ones, its collectives, and the
 /// command of every collective.
 struct CollectiveTables {

@@ -64,6 +64,8 @@ static void addWork(Operation *command, tp::ProgramStatistics &statistics) {
     add(2.0 * double(c.getNumElements()) * double(a.getShape().back()), factor);
   } else if (auto attention = dyn_cast<tp::AttentionOp>(command)) {
     add(double(attention.getFlops()), elementsOf(attention.getQ()));
+  } else if (auto backward = dyn_cast<tp::AttentionBackwardOp>(command)) {
+    add(double(backward.getFlops()), elementsOf(backward.getQ()));
   }
   for (Value operand : command->getOperands())
     if (auto buffer = dyn_cast<MemRefType>(operand.getType()))

@@ -36,7 +36,8 @@ bool makesBias(mlir::Operation *op);
 bool roundsResult(mlir::Operation *op);
 
 /// The loops of an operand's columns in a product that is a step, and how many
-/// queries it has. None where the product reads what an attention keeps to itself.
+/// queries it has. None where the product reads what an attention keeps to
+/// itself.
 struct StepLoops {
   unsigned firstColumn, endColumn;
   int64_t queries;

@@ -61,14 +61,13 @@ bool AttentionMatcher::matchOutput(const Element *element) {
         if (expr.isFunctionOfDim(loop) &&
             !llvm::is_contained(weightLoops, loop))
           weightLoops.push_back(loop);
+    form.vElement = vElement;
     return choosePlaces();
   }
   return false;
 }
 
-/// Whether the scores are used for the result alone, and nothing that the
-/// attention reads depends on them.
-static bool isClosed(const AttentionForm &form) {
+bool tp::target::usesScoresAlone(const AttentionForm &form) {
   Operation *first = form.scores, *last = form.result.getDefiningOp();
   Block *block = first->getBlock();
   // Ops without use once the result has none.
@@ -83,8 +82,12 @@ static bool isClosed(const AttentionForm &form) {
     if (op == first)
       break;
   }
-  if (!dead.contains(first))
-    return false;
+  return dead.contains(first);
+}
+
+/// Whether nothing that the attention reads depends on its scores.
+static bool isIndependent(const AttentionForm &form) {
+  Operation *first = form.scores, *last = form.result.getDefiningOp();
   llvm::DenseSet<Operation *> dependent = {first};
   for (Operation *op = first->getNextNode(); op && op != last;
        op = op->getNextNode()) {
@@ -162,7 +165,7 @@ std::unique_ptr<AttentionForm> tp::target::attentionOf(Operation *op,
       form->resultIndex = simplify(refinement.old, form->graph.space());
       AttentionMatcher matcher(*form, known, asTheyAre);
       if (matcher.match()) {
-        if (form->output == op && isClosed(*form))
+        if (form->output == op && isIndependent(*form))
           return form;
         break;
       }

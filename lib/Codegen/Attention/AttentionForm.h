@@ -91,14 +91,27 @@ struct AttentionForm {
   EmptyRows emptyRows = EmptyRows::None;
   /// The ops that multiply.
   mlir::Operation *scores = nullptr, *output = nullptr;
+  /// What the weights are: `exponential` of the masked scores `shifted` less
+  /// their maximum, by their sum `divisor`. `scored` is the product of
+  /// `qElement` and `kElement`.
+  const Element *exponential = nullptr, *divisor = nullptr, *shifted = nullptr,
+                *scored = nullptr, *qElement = nullptr, *kElement = nullptr,
+                *vElement = nullptr;
+  /// All that is added to the scores, in bounds and spans too.
+  llvm::SmallVector<BiasTerm> terms;
+  /// `qElement` is this times the element of q; of k and v likewise.
+  double qFactor = 1.0, kFactor = 1.0;
 
   int64_t extent(unsigned loop) const { return graph.extent(loop); }
 };
 
-/// The attention whose second product `op` is, if there is one and nothing but
-/// its result is used elsewhere.
+/// The attention whose second product `op` is, if there is one and nothing that
+/// it reads depends on its scores.
 std::unique_ptr<AttentionForm> attentionOf(mlir::Operation *op,
                                            KnownTerms &known);
+
+/// Whether nothing but its result is made of the scores.
+bool usesScoresAlone(const AttentionForm &form);
 
 /// Splits what is added to the scores into bounds on j - i, where that is
 /// exactly what some terms do, and the rest; or into spans of keys where all of

@@ -44,6 +44,14 @@ public:
   /// Where loops of the result have to be cut for operands to be linear.
   llvm::SmallVector<llvm::SmallVector<int64_t>> cuts;
 
+protected:
+  bool choosePlace(const Element *element, unsigned loop, double *scale,
+                   ElementPlace &place);
+  const Element *reduced(const Element *element, unsigned along,
+                         mlir::Operation *&joins);
+  std::optional<bool> saysEmpty(const Element *condition,
+                                const Element *scores);
+
 private:
   bool matchOutput(const Element *element);
   bool matchWeights(const Element *weights, const Element *divisor);
@@ -55,18 +63,12 @@ private:
   bool matchProduct(const Element *product, double factor);
   bool chooseLoops(llvm::ArrayRef<const Element *> masks);
   bool choosePlaces();
-  bool choosePlace(const Element *element, unsigned loop, bool scales,
-                   ElementPlace &place);
   bool fits(const ElementPlace &place, unsigned loop) const;
 
   std::optional<Indices> loopsOf(mlir::linalg::LinalgOp op,
                                  const Indices &index,
                                  llvm::SmallVectorImpl<unsigned> &added);
-  const Element *reduced(const Element *element, unsigned along,
-                         mlir::Operation *&joins);
   bool isMinusInfinity(const Element *element, const Element *scores) const;
-  std::optional<bool> saysEmpty(const Element *condition,
-                                const Element *scores);
   bool multiplies(const Element *element);
 
   AttentionForm &form;

@@ -93,7 +93,7 @@ bool AttentionMatcher::fits(const ElementPlace &place, unsigned loop) const {
 /// of which `loop` runs along one dimension. Of several the one nearest to
 /// where it is computed: fewer broadcasts and copies lie behind it.
 bool AttentionMatcher::choosePlace(const Element *element, unsigned loop,
-                                   bool scales, ElementPlace &place) {
+                                   double *scale, ElementPlace &place) {
   bool found = false;
   double factor = 1.0, atPlace = 1.0;
   while (true) {
@@ -109,7 +109,7 @@ bool AttentionMatcher::choosePlace(const Element *element, unsigned loop,
       element = element->operands[0];
       continue;
     }
-    if (!scales || element->kind != Kind::Compute)
+    if (!scale || element->kind != Kind::Compute)
       break;
     std::optional<double> number;
     const Element *inner = nullptr;
@@ -129,7 +129,8 @@ bool AttentionMatcher::choosePlace(const Element *element, unsigned loop,
     factor *= *number;
     element = inner;
   }
-  form.scale *= atPlace;
+  if (scale)
+    *scale = atPlace;
   return found;
 }
 
@@ -147,10 +148,13 @@ bool AttentionMatcher::choosePlaces() {
   form.sumType = form.elementType.isF64()
                      ? form.elementType
                      : Float32Type::get(form.elementType.getContext());
-  if (!choosePlace(qElement, form.query, /*scales=*/true, form.q) ||
-      !choosePlace(kElement, form.key, /*scales=*/true, form.k) ||
-      !choosePlace(vElement, form.key, /*scales=*/false, form.v) ||
-      !std::isfinite(form.scale))
+  if (!choosePlace(qElement, form.query, &form.qFactor, form.q) ||
+      !choosePlace(kElement, form.key, &form.kFactor, form.k) ||
+      !choosePlace(vElement, form.key, /*scale=*/nullptr, form.v))
+    return false;
+  form.scale *= form.qFactor * form.kFactor;
+  form.terms = terms;
+  if (!std::isfinite(form.scale))
     return false;
   // Operands are read at linear functions of loops.
   cuts.assign(form.numResultLoops, {});

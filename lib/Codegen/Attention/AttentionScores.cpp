@@ -164,6 +164,7 @@ bool AttentionMatcher::matchProduct(const Element *product, double factor) {
   if (!contraction || !std::isfinite(factor))
     return false;
   form.scores = contraction->op;
+  form.scored = product;
   form.headColumns.clear();
   std::optional<Indices> loops =
       loopsOf(contraction->op, product->indices, form.headColumns);
@@ -181,6 +182,8 @@ bool AttentionMatcher::matchProduct(const Element *product, double factor) {
     return false;
   kElement = sides[first ? 0 : 1];
   qElement = sides[first ? 1 : 0];
+  form.qElement = qElement;
+  form.kElement = kElement;
   form.scale = factor;
   return true;
 }

@@ -131,6 +131,9 @@ bool AttentionMatcher::matchWeights(const Element *weights,
     return false;
   if (condition && !matchEmptyRows(condition, zeroWhere, scores))
     return false;
+  form.exponential = exponential;
+  form.divisor = divisor;
+  form.shifted = scores;
   return matchScores(scores, 1.0) && qElement;
 }
 

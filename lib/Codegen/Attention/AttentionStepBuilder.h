@@ -39,6 +39,11 @@ protected:
     return mlir::arith::ConstantOp::create(
         inner, loc, inner.getFloatAttr(form.sumType, value));
   }
+  /// `made` has the loops of `extents` that run more than once, in their order;
+  /// `dims` is the dimension of `shape` that each loop is part of.
+  mlir::Value withDims(mlir::Value made, llvm::ArrayRef<int64_t> extents,
+                       llvm::ArrayRef<unsigned> dims,
+                       llvm::ArrayRef<int64_t> shape);
   /// `made` has the result's loops that run more than once, in their order.
   void replaceResult(mlir::Value made);
 

@@ -12,6 +12,7 @@
 
 #include "Attention.h"
 #include "AttentionStepBuilder.h"
+#include "Backward/BackwardForm.h"
 #include "CodegenPlan.h"
 #include "RingAttention.h"
 #include "Storage/Calls.h"
@@ -111,31 +112,39 @@ StepRange AttentionStepBuilder::keysOf(StepRange queries) const {
   return {first, end - first};
 }
 
-void AttentionStepBuilder::replaceResult(Value made) {
-  SmallVector<int64_t> loopShape;
+Value AttentionStepBuilder::withDims(Value made, ArrayRef<int64_t> extents,
+                                     ArrayRef<unsigned> dims,
+                                     ArrayRef<int64_t> shape) {
   SmallVector<ReassociationIndices> units(1), parts;
   bool taken = false;
-  for (unsigned loop = 0; loop < form.numResultLoops; ++loop) {
-    loopShape.push_back(form.extent(loop));
+  for (auto [loop, extent] : llvm::enumerate(extents)) {
     // Loops of one iteration go with the one before, the first with the next.
-    if (form.extent(loop) > 1 && std::exchange(taken, true))
+    if (extent > 1 && std::exchange(taken, true))
       units.emplace_back();
     units.back().push_back(loop);
-    if (parts.empty() || form.resultDims[loop] != form.resultDims[loop - 1])
+    if (parts.empty() || dims[loop] != dims[loop - 1])
       parts.emplace_back();
     parts.back().push_back(loop);
   }
   auto typeOf = [&](ArrayRef<int64_t> shape) {
-    return RankedTensorType::get(shape, form.elementType);
+    return RankedTensorType::get(shape, getElementTypeOrSelf(made));
   };
-  if (units.size() != loopShape.size())
-    made = tensor::ExpandShapeOp::create(builder, loc, typeOf(loopShape), made,
+  if (units.size() != extents.size())
+    made = tensor::ExpandShapeOp::create(builder, loc, typeOf(extents), made,
                                          units);
-  if (parts.size() != loopShape.size())
-    made = tensor::CollapseShapeOp::create(
-        builder, loc, typeOf(tp::target::shapeOf(form.result)), made, parts);
+  if (parts.size() != extents.size())
+    made = tensor::CollapseShapeOp::create(builder, loc, typeOf(shape), made,
+                                           parts);
+  return made;
+}
+
+void AttentionStepBuilder::replaceResult(Value made) {
+  SmallVector<int64_t> extents;
+  for (unsigned loop = 0; loop < form.numResultLoops; ++loop)
+    extents.push_back(form.extent(loop));
   Value result = form.result;
-  result.replaceAllUsesWith(made);
+  result.replaceAllUsesWith(withDims(made, extents, form.resultDims,
+                                     tp::target::shapeOf(form.result)));
 }
 
 void AttentionStepBuilder::build() {
@@ -159,6 +168,22 @@ void AttentionStepBuilder::build() {
   replaceResult(made);
 }
 
+/// Rewrites `form`, with the gradients that are made of its weights, unless
+/// these are used for something else. Returns whether it did.
+static bool formAttention(AttentionForm &form, int64_t id, KnownTerms &known,
+                          const TargetTraits &traits) {
+  if (!usesScoresAlone(form)) {
+    std::optional<BackwardForm> backward =
+        hasChunks(traits) ? backwardOf(form, known) : std::nullopt;
+    if (backward)
+      buildBackward(form, *backward);
+    return backward.has_value();
+  }
+  if (!hasChunks(traits) || !formRing(form))
+    AttentionStepBuilder(form, id, traits.scoreBytes).build();
+  return true;
+}
+
 FailureOr<unsigned> tp::target::formAttentions(func::FuncOp function,
                                                const TargetTraits &traits) {
   if (!function.getBody().hasOneBlock())
@@ -180,11 +205,8 @@ FailureOr<unsigned> tp::target::formAttentions(func::FuncOp function,
   }
   unsigned count = 0;
   for (Operation *op : products)
-    if (auto form = attentionOf(op, known)) {
-      if (!hasChunks(traits) || !formRing(*form))
-        AttentionStepBuilder(*form, id + count, traits.scoreBytes).build();
-      ++count;
-    }
+    if (auto form = attentionOf(op, known))
+      count += formAttention(*form, id + count, known, traits);
   // Only now: what is known of constants is known by their addresses.
   if (count)
     for (Operation &op :

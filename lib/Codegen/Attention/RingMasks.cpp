@@ -93,43 +93,6 @@ Value RingBuilder::withoutPadding(Value chunk) {
 // What the queries see of a chunk
 //===----------------------------------------------------------------------===//
 
-/// Of every query, or once for all, the first key that it sees and the one
-/// behind the last.
-Value RingBuilder::allSpans() {
-  int64_t count = form.extent(form.key);
-  if (form.hasSpans) {
-    makeSpans();
-    return spans;
-  }
-  if (!form.lower && !form.upper)
-    return arith::ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(RankedTensorType::get({1, 2}, integer),
-                               ArrayRef<int64_t>{0, count}));
-  return generic(
-      {form.extent(form.query), 2}, integer, {},
-      builder.getMultiDimIdentityMap(2), {parallel, parallel},
-      [&](OpBuilder &inner, ValueRange) -> Value {
-        Value query = asInteger(inner, indexAt(inner, 0));
-        auto bound = [&](std::optional<int64_t> distance,
-                         int64_t otherwise) -> Value {
-          if (!distance)
-            return constant(inner, otherwise);
-          return arith::AddIOp::create(inner, loc, query,
-                                       constant(inner, *distance));
-        };
-        Value isFirst = arith::CmpIOp::create(
-            inner, loc, arith::CmpIPredicate::eq, indexAt(inner, 1),
-            arith::ConstantIndexOp::create(inner, loc, 0));
-        std::optional<int64_t> behind = form.upper;
-        if (behind)
-          ++*behind;
-        return arith::SelectOp::create(
-            inner, loc, isFirst, bound(form.lower, 0), bound(behind, count));
-      },
-      /*isShared=*/true);
-}
-
 /// How many keys of the chunk come before the ones of `global`.
 Value RingBuilder::spansIn(Value owner) {
   int64_t queries =
@@ -271,16 +234,4 @@ Value RingBuilder::biasIn(Value owner) {
   if (rank == 4)
     return made;
   return tensor::CollapseShapeOp::create(builder, loc, made, dims);
-}
-
-/// How many keys of a chunk the queries of a head see, on average of chunks.
-int64_t RingBuilder::pairs() const {
-  int64_t queries = form.extent(form.query), count = form.extent(form.key);
-  int64_t seen = form.mostSeen;
-  for (int64_t query = 0; query < queries && !form.hasSpans; ++query) {
-    int64_t first = form.lower ? std::max<int64_t>(0, query + *form.lower) : 0;
-    int64_t end = form.upper ? std::min(count, query + *form.upper + 1) : count;
-    seen += std::max<int64_t>(0, end - first);
-  }
-  return llvm::divideCeil(seen, ranks);
 }

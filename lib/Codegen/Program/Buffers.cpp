@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Buffers.h"
+#include "CommandUses.h"
 #include "JoinedArguments.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "tp/IR/CustomOps.h"
@@ -32,9 +33,10 @@ int64_t tp::target::bytesOf(MemRefType type) {
   return type.getNumElements() * elementBytes(type.getElementType());
 }
 
+/// But for an attention, which may be its steps.
 static bool isCommand(Operation *op) {
-  return isa<tp::KernelOp, tp::LaunchOp, tp::GemmOp, tp::CommunicateOp,
-             tp::CallOp>(op);
+  return isa<tp::LaunchOp>(op) ||
+         (isTopCommand(op) && !isa<tp::AttentionOp>(op));
 }
 
 bool tp::target::hasSteps(tp::AttentionOp attention) {

@@ -38,7 +38,9 @@ private:
   void addGemm(const Gemm &gemm);
   void addCollective(Operation *op);
   void addCall(tp::CustomOp op);
+  Value biasOf(Value tensor, ArrayRef<int64_t> sizes);
   void addAttend(tp::AttendOp op);
+  void addAttendBackward(tp::AttendBackwardOp op);
   void addKept(const Command &command);
   tp::AttentionOp addAttention(const Attention &attention);
   void addSteps(tp::AttentionOp op, const Schedule &list,
@@ -233,13 +235,10 @@ void ProgramBuilder::addCall(tp::CustomOp op) {
                      op.getValidDimsAttr());
 }
 
-void ProgramBuilder::addAttend(tp::AttendOp op) {
-  Value q = rowMajorOf(op.getQ()), k = rowMajorOf(op.getK()),
-        v = rowMajorOf(op.getV()), bias = rowMajorOf(op.getBias());
-  Value o = bufferOf(op.getResult());
-  Value onto = op.getOnto() ? rowMajorOf(op.getOnto()) : Value();
-  ArrayRef<int64_t> sizes = shapeOf(op.getQ());
-  // What the bias does not differ in is read again.
+/// The bias of an attention over all queries and heads: what it does not differ
+/// in is read again.
+Value ProgramBuilder::biasOf(Value tensor, ArrayRef<int64_t> sizes) {
+  Value bias = rowMajorOf(tensor);
   auto type = cast<MemRefType>(bias.getType());
   SmallVector<int64_t> extents(type.getShape()), strides;
   int64_t offset = 0;
@@ -249,23 +248,50 @@ void ProgramBuilder::addAttend(tp::AttendOp op) {
       extents[dim] = sizes[dim];
       strides[dim] = 0;
     }
-  bias = reinterpret(builder, bias, offset, extents, strides);
-  int64_t heads = sizes[0] * sizes[1];
-  int64_t columns = sizes[3] + shapeOf(op.getV())[3];
+  return reinterpret(builder, bias, offset, extents, strides);
+}
+
+/// The bytes of all operands and results.
+static int64_t bytesAround(Operation *op) {
   int64_t bytes = 0;
-  for (Value operand : op->getOperands()) {
-    auto tensor = cast<RankedTensorType>(operand.getType());
-    bytes += tensor.getNumElements() * elementBytes(tensor.getElementType());
-  }
-  auto state = cast<RankedTensorType>(op.getType());
-  bytes += state.getNumElements() * elementBytes(state.getElementType());
-  int64_t flops = 2 * heads * columns * int64_t(op.getPairs());
+  auto add = [&](TypeRange types) {
+    for (Type type : types) {
+      auto tensor = cast<RankedTensorType>(type);
+      bytes += tensor.getNumElements() * elementBytes(tensor.getElementType());
+    }
+  };
+  add(op->getOperandTypes());
+  add(op->getResultTypes());
+  return bytes;
+}
+
+void ProgramBuilder::addAttend(tp::AttendOp op) {
+  ArrayRef<int64_t> sizes = shapeOf(op.getQ());
+  Value onto = op.getOnto() ? rowMajorOf(op.getOnto()) : Value();
+  int64_t columns = sizes[3] + shapeOf(op.getV())[3];
+  int64_t flops = 2 * sizes[0] * sizes[1] * columns * int64_t(op.getPairs());
   auto made = tp::AttentionOp::create(
-      builder, op.getLoc(), q, k, v, o, bias, onto, op.getScaleAttr(),
+      builder, op.getLoc(), rowMajorOf(op.getQ()), rowMajorOf(op.getK()),
+      rowMajorOf(op.getV()), bufferOf(op.getResult()),
+      biasOf(op.getBias(), sizes), onto, op.getScaleAttr(),
       /*lower=*/IntegerAttr(), /*upper=*/IntegerAttr(),
       /*empty_rows=*/StringAttr(), builder.getI64IntegerAttr(flops),
-      builder.getI64IntegerAttr(bytes), builder.getUnitAttr());
+      builder.getI64IntegerAttr(bytesAround(op)), builder.getUnitAttr());
   made.getSteps().emplaceBlock();
+}
+
+void ProgramBuilder::addAttendBackward(tp::AttendBackwardOp op) {
+  ArrayRef<int64_t> sizes = shapeOf(op.getQ());
+  // Three products over the columns of q and k, two over those of v.
+  int64_t columns = 3 * sizes[3] + 2 * shapeOf(op.getV())[3];
+  int64_t flops = 2 * sizes[0] * sizes[1] * columns * int64_t(op.getPairs());
+  tp::AttentionBackwardOp::create(
+      builder, op.getLoc(), rowMajorOf(op.getQ()), rowMajorOf(op.getK()),
+      rowMajorOf(op.getV()), biasOf(op.getBias(), sizes),
+      rowMajorOf(op.getGo()), rowMajorOf(op.getLse()),
+      rowMajorOf(op.getDelta()), bufferOf(op.getGq()), bufferOf(op.getGk()),
+      bufferOf(op.getGv()), op.getScaleAttr(), builder.getI64IntegerAttr(flops),
+      builder.getI64IntegerAttr(bytesAround(op)));
 }
 
 tp::AttentionOp ProgramBuilder::addAttention(const Attention &attention) {
@@ -309,6 +335,9 @@ void ProgramBuilder::add(const Command &command) {
     addCall(custom);
   else if (auto attend = dyn_cast_or_null<tp::AttendOp>(command.collective))
     addAttend(attend);
+  else if (auto backward =
+               dyn_cast_or_null<tp::AttendBackwardOp>(command.collective))
+    addAttendBackward(backward);
   else if (command.collective)
     addCollective(command.collective);
   else

@@ -29,7 +29,7 @@ bool tp::target::hasCheck(Operation *op) {
 
 bool tp::target::isTopCommand(Operation *op) {
   return isa<tp::KernelOp, tp::GemmOp, tp::CommunicateOp, tp::AttentionOp,
-             tp::CallOp>(op);
+             tp::AttentionBackwardOp, tp::CallOp>(op);
 }
 
 CommandUses tp::target::usesOf(Operation *command) {

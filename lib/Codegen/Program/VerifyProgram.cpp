@@ -201,6 +201,9 @@ LogicalResult ProgramVerifier::verifyTarget(Operation *op) {
   if (auto attention = dyn_cast<tp::AttentionOp>(op))
     return traits.hasAttention ? verifyTarget(attention)
                                : refuse("attention by a library");
+  if (isa<tp::AttentionBackwardOp>(op))
+    return hasChunks(traits) ? success()
+                             : refuse("the backward pass of an attention");
   auto gemm = dyn_cast<tp::GemmOp>(op);
   if (!gemm)
     return success();
@@ -324,7 +327,7 @@ LogicalResult ProgramVerifier::verifyOp(Operation *op) {
         return failure();
   } else if (!isa<tp::AllocOp, tp::ConstantOp, memref::ReinterpretCastOp,
                   func::ReturnOp, tp::KernelOp, tp::GemmOp, tp::CommunicateOp,
-                  tp::CallOp, tp::ResumeOp>(op)) {
+                  tp::CallOp, tp::ResumeOp, tp::AttentionBackwardOp>(op)) {
     return op->emitOpError("is not one of a rank's program: expected memory, "
                            "views and commands");
   }
@@ -341,7 +344,8 @@ LogicalResult ProgramVerifier::verifyOp(Operation *op) {
   for (Value result : op->getResults())
     if (failed(verifyBuffer(result, op->getLoc())))
       return failure();
-  if (isa<tp::KernelOp, tp::GemmOp, tp::CommunicateOp, tp::CallOp>(op))
+  if (isa<tp::KernelOp, tp::GemmOp, tp::CommunicateOp, tp::CallOp,
+          tp::AttentionBackwardOp>(op))
     return verifyCommand(op);
   auto attention = dyn_cast<tp::AttentionOp>(op);
   if (!attention)

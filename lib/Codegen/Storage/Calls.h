@@ -16,13 +16,15 @@ namespace tp::target {
 
 /// Whether `op` reads and writes whole tensors in memory, row-major, by
 /// something else than generated code: a collective, attention over a chunk of
-/// keys, or an op that a user computes.
+/// keys or its backward pass, or an op that a user computes.
 inline bool worksOnMemory(mlir::Operation *op) {
   return tp::isCollective(op) ||
-         mlir::isa_and_present<tp::CustomOp, tp::AttendOp>(op);
+         mlir::isa_and_present<tp::CustomOp, tp::AttendOp,
+                               tp::AttendBackwardOp>(op);
 }
 
-/// Whether the target runs attention over a chunk of keys: processors do.
+/// Whether the target runs attention over a chunk of keys, and its backward
+/// pass: processors do.
 inline bool hasChunks(const TargetTraits &traits) {
   return traits.hasAttention && !traits.scoreBytes;
 }

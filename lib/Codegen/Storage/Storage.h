@@ -215,6 +215,7 @@ private:
   mlir::Value copyInto(mlir::OpOperand &operand);
   void withdraw(mlir::Value root);
   bool isRowMajor(mlir::Value value) const;
+  bool liesRowMajor(mlir::Value value) const;
 
   mlir::func::FuncOp function;
   llvm::DenseMap<mlir::Value, NeededWhere> needed;

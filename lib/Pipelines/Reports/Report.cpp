@@ -58,7 +58,7 @@ static double computeMicroseconds(const rt::Entry &entry,
                               },
                               [](const rt::CollectiveCommand &) {},
                               [](const rt::CallCommand &) {},
-                              [&](const rt::AttentionCommand &attention) {
+                              [&](const rt::AttentionWeights &attention) {
                                 add(static_cast<double>(attention.flops),
                                     numbersOf(attention.dtype));
                               }},

@@ -354,36 +354,8 @@ private:
   }
 
   void checkCommand(const AttentionCommand &command) {
-    if (!std::isfinite(command.scale))
-      return error("scale is a finite number");
     errorIf(checkAttention(command));
-    std::optional<int64_t> outputBytes = operandBytes(command, command.o);
-    auto checkTensor = [&](const BufferRef &buffer,
-                           std::optional<int64_t> bytes, DataType dtype,
-                           const char *what) {
-      bool output = &buffer == &command.o.buffer;
-      if (buffer.offset % byteSize(dtype))
-        error(std::string(what) + " is not aligned to " +
-              std::to_string(byteSize(dtype)) + "-byte elements");
-      checkRange(buffer, bytes, what, output);
-      if (status.ok() && !output &&
-          overlap(buffer, *bytes, command.o.buffer, *outputBytes))
-        error(std::string(what) + " overlaps operand o");
-    };
-    checkTensor(command.o.buffer, outputBytes, command.outputType(),
-                "operand o");
-    checkTensor(command.q.buffer, operandBytes(command, command.q),
-                command.dtype, "operand q");
-    checkTensor(command.k.buffer, operandBytes(command, command.k),
-                command.dtype, "operand k");
-    checkTensor(command.v.buffer, operandBytes(command, command.v),
-                command.dtype, "operand v");
-    if (command.bias)
-      checkTensor(command.bias->buffer, biasBytes(command), command.bias->dtype,
-                  "the bias");
-    if (command.onto && *command.onto != command.o.buffer)
-      checkTensor(*command.onto, outputBytes, command.outputType(),
-                  "the state");
+    checkOperands(attentionRanges(command));
     if (entry.isCuda() && command.isPartial)
       error("a partial attention is of a cpu target alone");
     if (entry.isCuda() && command.bias && command.bias->dtype == DataType::I64)
@@ -399,6 +371,29 @@ private:
                  command.steps[i].what);
     }
     where = whole;
+  }
+
+  void checkCommand(const AttentionBackwardCommand &command) {
+    if (entry.isCuda())
+      return error("an attention_backward is of a cpu target alone");
+    errorIf(checkAttention(command));
+    checkOperands(attentionRanges(command));
+  }
+
+  /// What is written overlaps nothing else.
+  void checkOperands(const std::vector<TypedRange> &ranges) {
+    for (const TypedRange &range : ranges) {
+      if (range.buffer.offset % byteSize(range.dtype))
+        error(range.what + " is not aligned to " +
+              std::to_string(byteSize(range.dtype)) + "-byte elements");
+      checkRange(range.buffer, range.bytes, range.what.c_str(),
+                 range.isWritten);
+    }
+    for (const TypedRange &output : ranges)
+      for (const TypedRange &other : ranges)
+        if (status.ok() && output.isWritten && &other != &output &&
+            overlap(other.buffer, *other.bytes, output.buffer, *output.bytes))
+          return error(other.what + " overlaps " + output.what);
   }
 
   void checkCommand(const CallCommand &command) {

@@ -111,6 +111,9 @@ private:
         add(tensor.buffer, tensorBytes(tensor), tensors == &call.inputs,
             tensors == &call.outputs);
   }
+  void add(const AttentionBackwardCommand &) {
+    // A device has none.
+  }
   void add(const AttentionCommand &attention) {
     for (const AttentionOperand *operand :
          {&attention.q, &attention.k, &attention.v})

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "core/CpuAttention.h"
+#include "core/attention/CpuAttention.h"
 #include "core/Gemm.h"
 #include <cmath>
 #include <cstring>

@@ -9,87 +9,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TestProgram.h"
+#include "SmallManifest.h"
 #include <cmath>
 
 using namespace tp::test;
 using namespace tp::runtime;
 
 namespace {
-
-constexpr int64_t constantBytes = 256;
-
-/// The manifest as it was read.
-Manifest reread(const Manifest &manifest) {
-  std::string text = writeManifest(manifest);
-  Manifest read;
-  EXPECT_OK(parseManifest(text, constantBytes, read));
-  EXPECT_TRUE(read == manifest) << text;
-  // The text is the same too: nothing is said in two ways.
-  EXPECT_EQ(writeManifest(read), text);
-  return read;
-}
-
-Port port(const Mesh &mesh, const std::string &name, const std::string &kind,
-          std::vector<int64_t> shape, DataType dtype = DataType::F32) {
-  Port made;
-  made.name = name;
-  made.kind = kind;
-  made.dtype = dtype;
-  made.shape = std::move(shape);
-  made.layout = replicatedLayout(mesh);
-  for (size_t i = 0; i < made.shape.size(); ++i)
-    made.permutation.push_back(i);
-  if (made.isWeight())
-    made.source = defaultSource(made);
-  return made;
-}
-
-Mesh meshOf() {
-  Mesh mesh;
-  mesh.axes = {{"dp", 2}, {"t\"p\n\u00e9", 4}};
-  mesh.deviceOrder = {7, 6, 5, 4, 3, 2, 1, 0};
-  return mesh;
-}
-
-/// One entry of this name that takes all arguments and inputs.
-Entry &addEntry(Manifest &manifest, const std::string &name,
-                std::vector<Port> inputs) {
-  Entry &entry = manifest.entries.emplace_back();
-  entry.name = name;
-  entry.inputs = std::move(inputs);
-  for (size_t i = 0; i < manifest.arguments.size() + entry.inputs.size(); ++i)
-    entry.signature.push_back(i);
-  entry.memory = {4096, 4000, 300, constantBytes, 64};
-  return entry;
-}
-
-BufferRef arena(int64_t offset = 0) { return {Space::Arena, 0, offset}; }
-
-GemmOperand operand(int64_t offset, int64_t ld) {
-  return {arena(offset), ld, false, {}};
-}
-
-GemmCommand smallGemm(DataType dtype) {
-  GemmCommand gemm;
-  gemm.dtype = gemm.bDtype = gemm.cDtype = dtype;
-  gemm.m = 2;
-  gemm.n = 3;
-  gemm.k = 4;
-  gemm.a = operand(0, 4);
-  gemm.b = operand(256, 3);
-  gemm.c = operand(512, 3);
-  return gemm;
-}
-
-Manifest cpuManifest() {
-  Manifest manifest;
-  manifest.producer = "test \\ \"1\"";
-  manifest.target = CpuTarget{"x86_64-test", "znver4", {{"avx", "fma"}}};
-  manifest.mesh = meshOf();
-  manifest.asserts = {{7, "index too large", "m", "l"}, {9, "", "", ""}};
-  return manifest;
-}
 
 TEST(ManifestRoundTripTest, Targets) {
   Manifest manifest = cpuManifest();
@@ -288,47 +214,6 @@ TEST(ManifestRoundTripTest, CommandsOfTheCpu) {
   const auto &read = std::get<GemmCommand>(manifest.entries[0].program[2].what);
   EXPECT_EQ(read.kOf({0, 3}), 0);
   EXPECT_EQ(read.kOf({1, 1}), 3);
-}
-
-/// Attention to a chunk of keys: its state may be where the one before it was,
-/// and nowhere else over it.
-TEST(ManifestRoundTripTest, ChunksOfKeys) {
-  Manifest manifest = cpuManifest();
-  Entry &entry = addEntry(manifest, "main", {});
-  AttentionCommand attention;
-  attention.dtype = DataType::BF16;
-  attention.queries = 3;
-  attention.keys = 5;
-  attention.headSize = 2;
-  attention.isPartial = true;
-  attention.q = {arena(0), {0, 0, 2}};
-  attention.k = {arena(256), {0, 0, 2}};
-  attention.v = {arena(512), {0, 0, 1}};
-  attention.o = {arena(1024), {0, 0, 3}};
-  attention.bias = {arena(2048), DataType::I64, {0, 0, 2, 1}};
-  entry.program.push_back({attention, "attn", "sdpa"});
-  for (int64_t offset : {1024, 1024 + 36}) {
-    attention.onto = arena(offset);
-    entry.program.push_back({attention, "", ""});
-  }
-  reread(manifest);
-  auto expectRefused = [&](auto change, const char *message) {
-    AttentionCommand changed = attention;
-    change(changed);
-    entry.program[2].what = changed;
-    expectError(checkManifest(manifest, 0),
-                std::string("command 2, attention: ") + message);
-  };
-  expectRefused([](AttentionCommand &c) { c.onto = arena(1024 + 4); },
-                "the state overlaps operand o");
-  expectRefused([](AttentionCommand &c) { c.onto = arena(1026 + 36); },
-                "the state is not aligned to 4-byte elements");
-  expectRefused([](AttentionCommand &c) { c.o.strides[2] = 2; },
-                "elements of operand o overlap");
-  expectRefused([](AttentionCommand &c) { c.isPartial = false; },
-                "a state to add to, expected partial");
-  expectRefused([](AttentionCommand &c) { c.emptyRows = EmptyRows::Zero; },
-                "empty_rows of a partial attention");
 }
 
 TEST(ManifestRoundTripTest, CommandsOfDevices) {

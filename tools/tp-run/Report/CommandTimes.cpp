@@ -40,7 +40,7 @@ static std::string rateOf(const Command &command, const Coordinates &rank,
                    return rate(flops);
                  },
                  [](const CollectiveCommand &) { return std::string(); },
-                 [&](const AttentionCommand &attention) {
+                 [&](const AttentionWeights &attention) {
                    return rate(double(attention.flops));
                  },
                  [](const CallCommand &) { return std::string(); }},

@@ -33,28 +33,33 @@ std::string tp::run::quoted(const std::string &text) {
 CommandName tp::run::nameOf(const EntryView &entry, const Command &command,
                             int64_t rank) {
   return std::visit(
-      Overloaded{[](const KernelCommand &kernel) -> CommandName {
-                   return {kernel.function, "kernel"};
-                 },
-                 [&](const GemmCommand &gemm) -> CommandName {
-                   return {
-                       "gemm " + std::to_string(gemm.m) + "x" +
-                           std::to_string(gemm.n) + "x" +
-                           std::to_string(gemm.kOf(entry.coordinates(rank))),
-                       "gemm"};
-                 },
-                 [&](const CollectiveCommand &call) -> CommandName {
-                   return {spelling(entry.collectives[call.collective].kind),
-                           "collective"};
-                 },
-                 [](const AttentionCommand &attention) -> CommandName {
-                   return {"attention " + std::to_string(attention.queries) +
-                               "x" + std::to_string(attention.keys),
-                           "attention"};
-                 },
-                 [](const CallCommand &call) -> CommandName {
-                   return {call.op, "call"};
-                 }},
+      Overloaded{
+          [](const KernelCommand &kernel) -> CommandName {
+            return {kernel.function, "kernel"};
+          },
+          [&](const GemmCommand &gemm) -> CommandName {
+            return {"gemm " + std::to_string(gemm.m) + "x" +
+                        std::to_string(gemm.n) + "x" +
+                        std::to_string(gemm.kOf(entry.coordinates(rank))),
+                    "gemm"};
+          },
+          [&](const CollectiveCommand &call) -> CommandName {
+            return {spelling(entry.collectives[call.collective].kind),
+                    "collective"};
+          },
+          [](const AttentionCommand &attention) -> CommandName {
+            return {"attention " + std::to_string(attention.queries) + "x" +
+                        std::to_string(attention.keys),
+                    "attention"};
+          },
+          [](const AttentionBackwardCommand &attention) -> CommandName {
+            return {"attention_backward " + std::to_string(attention.queries) +
+                        "x" + std::to_string(attention.keys),
+                    "attention"};
+          },
+          [](const CallCommand &call) -> CommandName {
+            return {call.op, "call"};
+          }},
       command.what);
 }
 

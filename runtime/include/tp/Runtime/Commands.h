@@ -299,22 +299,36 @@ const char *spelling(EmptyRows rows);
 
 struct Command;
 
-/// o = softmax over keys j of (scale * q[i] . k[j] + bias[i, j]) times v, for
-/// every batch and head, over the keys with lower <= j - i <= upper.
-struct AttentionCommand {
-  /// Of q, k, v and o in memory.
+/// What the weights of an attention are made of: for every batch, head and
+/// query i the softmax over keys j of scale * q[i] . k[j] + bias[i, j], over
+/// the keys with lower <= j - i <= upper.
+struct AttentionWeights {
+  /// Of q, k, v and what is made of them in memory.
   DataType dtype = DataType::F32;
   int64_t batch = 1;
   /// Head h reads head h / (heads / kvHeads) of k and v.
   int64_t heads = 1, kvHeads = 1;
   int64_t queries = 1, keys = 1;
-  /// Columns of q and k, and of v and o.
+  /// Columns of q and k, and of v and what it is multiplied to.
   int64_t headSize = 1, valueSize = 1;
   double scale = 1;
   std::optional<int64_t> lower, upper;
+  AttentionOperand q, k, v;
+  std::optional<AttentionBias> bias;
+  /// The least work that gives what is made of them, for listings.
+  int64_t flops = 0, bytes = 0;
+
+  DataType sumType() const {
+    return dtype == DataType::F64 ? dtype : DataType::F32;
+  }
+  bool operator==(const AttentionWeights &) const = default;
+};
+
+/// o = the weights times v.
+struct AttentionCommand : AttentionWeights {
   EmptyRows emptyRows = EmptyRows::None;
-  /// o overlaps none of the others.
-  AttentionOperand q, k, v, o;
+  /// It overlaps none of the others.
+  AttentionOperand o;
   /// Of a target cpu: the keys are one chunk of several, and o is a state of
   /// sumType() with two columns more: for every query the sum of exponentials
   /// times values, the largest score, and the sum of the exponentials.
@@ -322,21 +336,52 @@ struct AttentionCommand {
   /// The state before this chunk, laid out as o, which it may be; else there
   /// was no chunk before.
   std::optional<BufferRef> onto;
-  std::optional<AttentionBias> bias;
-  /// The least work that gives the result, for listings.
-  int64_t flops = 0, bytes = 0;
   /// Kernels and gemms that, in order, do the same. They touch the operands and
   /// parts of the arena that nothing else uses meanwhile.
   std::vector<Command> steps;
 
-  DataType sumType() const {
-    return dtype == DataType::F64 ? dtype : DataType::F32;
-  }
   DataType outputType() const { return isPartial ? sumType() : dtype; }
   int64_t outputColumns() const { return valueSize + (isPartial ? 2 : 0); }
 
   bool operator==(const AttentionCommand &) const;
 };
+
+/// Of a target cpu: the gradients of an attention whose result o has the
+/// gradient `go`. With p[i, j] = exp(score[i, j] - lse[i]) and
+/// ds[i, j] = p[i, j] * (go[i] . v[j] - delta[i]), for every batch and head
+///   gq[i] = scale * sum over j of ds[i, j] * k[j]
+///   gk[j] = scale * sum over i of ds[i, j] * q[i]
+///   gv[j] = sum over i of p[i, j] * go[i].
+struct AttentionBackwardCommand : AttentionWeights {
+  /// Of queries, with v's columns.
+  AttentionOperand go;
+  /// Of sumType(), one column: the logarithm of the sum of exponentials of a
+  /// query's scores, and o[i] . go[i].
+  AttentionOperand lse, delta;
+  /// With q's, k's and v's columns. gk and gv have as many heads as q. They
+  /// overlap none of the others.
+  AttentionOperand gq, gk, gv;
+  /// Of gq, gk and gv: dtype or sumType().
+  DataType gradientType = DataType::F32;
+  bool operator==(const AttentionBackwardCommand &) const = default;
+
+  /// What there is besides q, k, v and the bias, by its name in the manifest;
+  /// the last three are written.
+  struct Named {
+    const char *name;
+    AttentionOperand AttentionBackwardCommand::*operand;
+  };
+  static const std::array<Named, 6> operands;
+};
+
+inline constexpr std::array<AttentionBackwardCommand::Named, 6>
+    AttentionBackwardCommand::operands = {
+        {{"go", &AttentionBackwardCommand::go},
+         {"lse", &AttentionBackwardCommand::lse},
+         {"delta", &AttentionBackwardCommand::delta},
+         {"gq", &AttentionBackwardCommand::gq},
+         {"gk", &AttentionBackwardCommand::gk},
+         {"gv", &AttentionBackwardCommand::gv}}};
 
 /// Queues of a device run side by side; each runs its commands in order.
 enum class Queue { Compute, Communication };
@@ -345,7 +390,7 @@ const char *spelling(Queue queue);
 
 struct Command {
   std::variant<KernelCommand, GemmCommand, CollectiveCommand, AttentionCommand,
-               CallCommand>
+               AttentionBackwardCommand, CallCommand>
       what;
   /// For messages and traces; of a collective those of its row.
   std::string module, location;

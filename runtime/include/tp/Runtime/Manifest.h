@@ -228,7 +228,9 @@ Status checkManifest(const Manifest &manifest, int64_t constantBytes);
 /// where they are too many.
 std::optional<int64_t> operandBytes(const AttentionCommand &command,
                                     const AttentionOperand &operand);
-std::optional<int64_t> biasBytes(const AttentionCommand &command);
+std::optional<int64_t> operandBytes(const AttentionBackwardCommand &command,
+                                    const AttentionOperand &operand);
+std::optional<int64_t> biasBytes(const AttentionWeights &weights);
 /// The same of a tensor on the rank with the largest part.
 std::optional<int64_t> tensorBytes(const CallTensor &tensor);
 

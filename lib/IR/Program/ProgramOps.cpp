@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommandOperands.h"
 #include "tp/IR/Collective.h"
-#include "tp/IR/Program.h"
 #include "tp/IR/Queues/Queues.h"
 
 using namespace mlir;
@@ -19,9 +19,6 @@ using namespace tp;
 
 #define GET_OP_CLASSES
 #include "tp/IR/QueueOps.cpp.inc"
-
-using Effects =
-    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
 static void addReads(Effects &effects, MutableArrayRef<OpOperand> operands) {
   for (OpOperand &operand : operands)
@@ -158,7 +155,7 @@ static bool isStrided(MemRefType type) {
          llvm::none_of(strides, ShapedType::isDynamic);
 }
 
-static LogicalResult verifyStrided(Operation *op) {
+LogicalResult tp::verifyStrided(Operation *op) {
   for (Value operand : op->getOperands())
     if (!isStrided(cast<MemRefType>(operand.getType())))
       return op->emitOpError() << "operands have one stride per dimension, got "
@@ -166,16 +163,7 @@ static LogicalResult verifyStrided(Operation *op) {
   return success();
 }
 
-static ArrayRef<int64_t> shapeOf(Value buffer) {
-  return cast<MemRefType>(buffer.getType()).getShape();
-}
-
-static Type elementOf(Value buffer) {
-  return cast<MemRefType>(buffer.getType()).getElementType();
-}
-
-/// The op reads all operands but `written`.
-static void addOtherReads(OpOperand &written, Effects &effects) {
+void tp::addOtherReads(OpOperand &written, Effects &effects) {
   for (OpOperand &operand : written.getOwner()->getOpOperands())
     if (&operand != &written)
       effects.emplace_back(MemoryEffects::Read::get(), &operand);
@@ -227,108 +215,6 @@ LogicalResult GemmOp::verify() {
     if (k < 0 || k > a.back())
       return emitOpError() << "a rank's k is at most " << a.back() << ", got "
                            << k;
-  return success();
-}
-
-void AttentionOp::getEffects(Effects &effects) {
-  addOtherReads(getOMutable(), effects);
-  effects.emplace_back(MemoryEffects::Write::get(), &getOMutable());
-}
-
-LogicalResult AttentionOp::verify() {
-  if (failed(verifyStrided(*this)))
-    return failure();
-  ArrayRef<int64_t> q = shapeOf(getQ()), k = shapeOf(getK()),
-                    v = shapeOf(getV()), o = shapeOf(getO());
-  bool fits = q.size() == 4 && k.size() == 4 && v.size() == 4 && o.size() == 4;
-  fits = fits && k[0] == q[0] && v[0] == q[0] && o[0] == q[0] && v[1] == k[1] &&
-         o[1] == q[1] && k[1] > 0 && q[1] % k[1] == 0 && v[2] == k[2] &&
-         o[2] == q[2] && k[3] == q[3] &&
-         o[3] == v[3] + (getPartial() ? numStateColumns : 0);
-  if (!fits)
-    return emitOpError() << "expected batch x heads x rows x columns"
-                         << (getPartial() ? ", of the output two more" : "")
-                         << ", got " << getQ().getType() << ", "
-                         << getK().getType() << ", " << getV().getType()
-                         << " and " << getO().getType();
-  bool isSpan = getBias() && elementOf(getBias()).isInteger(64);
-  if (getBias() && shapeOf(getBias()) !=
-                       ArrayRef<int64_t>{q[0], q[1], q[2], isSpan ? 2 : k[2]})
-    return emitOpError() << "the bias is batch x heads x queries x "
-                         << (isSpan ? "2" : "keys") << ", got "
-                         << getBias().getType();
-  if (isSpan && (getLower() || getUpper()))
-    return emitOpError() << "expected spans of keys, or 'lower' and 'upper'";
-  if (getEmptyRows() && *getEmptyRows() != "zero" && *getEmptyRows() != "nan")
-    return emitOpError() << "'empty_rows' is \"zero\" or \"nan\", got \""
-                         << *getEmptyRows() << "\"";
-  if (getOnto() && !getPartial())
-    return emitOpError() << "a state is what an attention with 'partial' adds "
-                            "to";
-  if (getOnto() && getOnto().getType() != getO().getType())
-    return emitOpError() << "the state has the output's type, "
-                         << getO().getType() << ", got " << getOnto().getType();
-  if (getPartial() && getEmptyRows())
-    return emitOpError() << "expected no 'empty_rows' with 'partial': other "
-                            "chunks may have keys";
-  Type element = elementOf(getQ());
-  Type sums = element.isF64() ? element : Float32Type::get(getContext());
-  if (getPartial() && elementOf(getO()) != sums)
-    return emitOpError() << "a state is of " << sums << ", got "
-                         << getO().getType();
-  for (Operation &step : getSteps().front())
-    if (!isa<KernelOp, LaunchOp, GemmOp>(step) && !isMemoryEffectFree(&step)) {
-      InFlightDiagnostic error = emitOpError() << "steps are kernels and GEMMs";
-      error.attachNote(step.getLoc()) << "got this op";
-      return error;
-    }
-  return success();
-}
-
-LogicalResult AttendOp::verify() {
-  RankedTensorType qType = getQ().getType(), kType = getK().getType(),
-                   vType = getV().getType(), biasType = getBias().getType(),
-                   type = getResult().getType();
-  for (RankedTensorType each : {qType, kType, vType, biasType, type})
-    if (!each.hasStaticShape() || each.getRank() != 4)
-      return emitOpError() << "operands and result have four dimensions of "
-                              "static size, got "
-                           << each;
-  ArrayRef<int64_t> q = qType.getShape(), k = kType.getShape(),
-                    v = vType.getShape(), bias = biasType.getShape();
-  bool fits = k[0] == q[0] && v[0] == q[0] && v[1] == k[1] && k[1] > 0 &&
-              q[1] % k[1] == 0 && v[2] == k[2] && k[3] == q[3];
-  if (!fits)
-    return emitOpError() << "expected batch x heads x rows x columns, got "
-                         << qType << ", " << kType << " and " << vType;
-  Type element = qType.getElementType();
-  if (!element.isF64() && !element.isF32() && !element.isF16() &&
-      !element.isBF16())
-    return emitOpError("q is of f64, f32, f16 or bf16, got ") << qType;
-  if (kType.getElementType() != element || vType.getElementType() != element)
-    return emitOpError() << "q, k and v have one element type, got " << qType
-                         << ", " << kType << " and " << vType;
-  Type sums = element.isF64() ? element : Float32Type::get(getContext());
-  auto state =
-      RankedTensorType::get({q[0], q[1], q[2], v[3] + numStateColumns}, sums);
-  if (type != state || (getOnto() && getOnto().getType() != state))
-    return emitOpError("a state is a ")
-           << state << ", got " << (type != state ? type : getOnto().getType());
-  bool isSpan = biasType.getElementType().isInteger(64);
-  if (!isSpan && biasType.getElementType() != sums)
-    return emitOpError() << "the bias is of i64 or " << sums << ", got "
-                         << biasType;
-  for (unsigned dim : {0, 1, 2})
-    if (bias[dim] != 1 && bias[dim] != q[dim])
-      return emitOpError() << "dimension " << dim << " of the bias is 1 or "
-                           << q[dim] << ", got " << biasType;
-  if (bias[3] != (isSpan ? 2 : k[2]))
-    return emitOpError() << "the bias has "
-                         << (isSpan ? "two numbers for every query"
-                                    : "a number for every key")
-                         << ", got " << biasType;
-  if (int64_t pairs = getPairs(); pairs < 0)
-    return emitOpError() << "'pairs' is 0 or more, got " << pairs;
   return success();
 }
 

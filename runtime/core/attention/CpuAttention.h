@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TP_RUNTIME_CORE_CPUATTENTION_H
-#define TP_RUNTIME_CORE_CPUATTENTION_H
+#ifndef TP_RUNTIME_CORE_ATTENTION_CPUATTENTION_H
+#define TP_RUNTIME_CORE_ATTENTION_CPUATTENTION_H
 
 #include "tp/Runtime/Manifest.h"
 
@@ -40,4 +40,4 @@ void attention(const AttentionCommand &command,
 
 } // namespace tp::runtime
 
-#endif // TP_RUNTIME_CORE_CPUATTENTION_H
+#endif // TP_RUNTIME_CORE_ATTENTION_CPUATTENTION_H
