@@ -70,4 +70,8 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("\nrun.py: interrupted", file=sys.stderr)
+        sys.exit(130)  # as shells say of a command that ^C has ended

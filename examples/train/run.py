@@ -207,6 +207,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tp-run", action="store_true")
     parser.add_argument("--torch", action="store_true")
     options = parser.parse_args(arguments)
+    try:
+        run(options)
+    except KeyboardInterrupt:
+        has_checkpoint = os.path.exists(os.path.join(options.folder, "checkpoint", INDEX))
+        goes_on = "; the same command goes on from the checkpoint" if (
+            has_checkpoint and not options.tp_run and not options.torch) else ""
+        print(f"run.py: interrupted{goes_on}", file=sys.stderr)
+        sys.exit(130)  # as shells say of a command that ^C has ended
+
+
+def run(options: argparse.Namespace) -> None:
+    """Trains as the options say, and plots the loss."""
     os.makedirs(options.folder, exist_ok=True)
     text = text_of(options.text)
     if options.tp_run:

@@ -7,6 +7,13 @@ docs/python.md describes the interface. Running needs numpy alone.
 """
 from __future__ import annotations
 
+import sys as _sys
+
+from .shell import interrupts as _interrupts
+
+if _sys.argv[:1] == ["-m"]:  # `python -m tp` imports this package, and then runs __main__
+    _interrupts.end_at_once()
+
 from . import blas as _blas  # noqa: F401  it loads the runtime, before others do
 from .compiler import compile
 from .errors import CompileError, Error, ExportError, ExportWarning, PlanWarning, RunError

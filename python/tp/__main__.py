@@ -12,13 +12,11 @@ from .compiler import compile
 from .errors import Error, RunError
 from .files import check_outputs
 from .program import load
+from .shell import interrupts
 from .shell.export import export
 from .shell.generate import generate
 from .shell.options import compiled_by, parser
 from .shell.run import run
-
-# As shells say of a command that ^C has ended.
-_INTERRUPTED = 130
 
 
 def _compile(options: argparse.Namespace) -> None:
@@ -65,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             show(message, category, filename, lineno, file, line)
     try:
+        interrupts.raise_again()
         with warnings.catch_warnings():
             warnings.showwarning = tell
             commands[options.command](options)
@@ -72,8 +71,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Error as error:
         print(f"python -m tp {options.command}: error: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return _INTERRUPTED
+    except KeyboardInterrupt as error:
+        where = f": {error}" if str(error) else ""
+        print(f"python -m tp {options.command}: interrupted{where}", file=sys.stderr)
+        return interrupts.STATUS
     except BrokenPipeError:
         # The reader of the output wants no more of it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -201,6 +201,8 @@ class ProgramRanks:
             self._end(f"was interrupted by {what}")
             if self.closed and isinstance(error, Exception):
                 raise self._closed_error() from error
+            if isinstance(error, KeyboardInterrupt):
+                error.with_traceback(None)  # where Python waited for ranks tells nobody anything
             raise
         if self.closed:
             raise self._closed_error()

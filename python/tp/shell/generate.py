@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..artifact import is_artifact
-from ..errors import RunError
+from ..errors import Error, RunError
 from ..generation.model_files import has_tokenizer
 from ..generation.sampling import Sampler
 from ..generation.text import TextModel
@@ -66,6 +66,13 @@ def _show(prompts: list[str], pieces: Iterable[Any]) -> None:
         for number, (prompt, text) in enumerate(zip(prompts, pieces), 1):
             print(f"{number}: {prompt}\n{text}")
         return
-    for piece in pieces:
-        print(piece, end="", flush=True)
+    is_begun = False
+    try:
+        for piece in pieces:
+            is_begun = True
+            print(piece, end="", flush=True)
+    except (Error, KeyboardInterrupt):
+        if is_begun:
+            print(flush=True)  # what is said of the end has a line of its own
+        raise
     print()

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 
 import numpy as np
 import tp
@@ -24,8 +25,10 @@ try:
     # Whenever it comes: the step cannot end before.
     threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
     program(tokens)
-except KeyboardInterrupt:
+except KeyboardInterrupt as error:
     print("interrupted")
+    # This line, the call and the step of the ranks.
+    assert len(traceback.extract_tb(error.__traceback__)) <= 3
 try:
     program(tokens)
 except tp.RunError as error:
