@@ -9,7 +9,7 @@ from .arrays import Array, from_bits, kind_of, to_bits
 from .artifact import Artifact, Port, by_name, find
 from .errors import RunError, listed, near, plural, unknown_name
 from .files import write_whole
-from .program_ranks import ProgramRanks, Tensor
+from .program_ranks import ProgramRanks, Tensor, check_timeout
 from .program_tables import Layouts, Memory, collectives_table, layouts_of, memory_of, summary
 from .ranks import checkpoints, choose_launch, state_files, telling_others
 from .trees import is_tree, leaves, named_tuple
@@ -393,8 +393,7 @@ def load(path: str | os.PathLike[str], weights: Weights = None, *, launch: str |
     from .files import link_paths
     if not isinstance(path, (str, os.PathLike)):
         raise RunError(f"tp.load: expected a path of an artifact, got {type(path).__name__}")
-    if not isinstance(timeout, (int, float)) or not timeout > 0:
-        raise RunError(f"timeout: expected seconds above 0, got {timeout!r}")
+    check_timeout(timeout)
     with telling_others(launch, timeout):
         artifact = read(path)
         artifact.links = link_paths(link, RunError)

@@ -50,8 +50,7 @@ class ProgramRanks:
                  timeout: float) -> None:
         self._artifact = artifact
         self.launch = choose_launch(launch, artifact)
-        if not isinstance(timeout, (int, float)) or not timeout > 0:
-            raise RunError(f"timeout: expected seconds above 0, got {timeout!r}")
+        check_timeout(timeout)
         self._timeout = float(timeout)
         self.sources = open_sources(weights)
         self._files = identity_of_files(self.sources)
@@ -245,6 +244,12 @@ class ProgramRanks:
             self.changes += 1  # one that fails may have changed some ranks
             self.guarded(lambda: group.write(entry, port, bits))
             self.unset.discard(port.tensor)
+
+
+def check_timeout(timeout: object) -> None:
+    """Raises RunError where a time-out is no number of seconds."""
+    if not isinstance(timeout, (int, float)) or not timeout > 0:
+        raise RunError(f"timeout: expected seconds above 0, got {timeout!r}")
 
 
 def _close(group: Group, process: int) -> None:

@@ -13,6 +13,7 @@ from ..compile_options import ARGUMENTS, option_flags
 from ..compiler import compile
 from ..errors import RunError
 from ..program import load
+from ..program_ranks import check_timeout
 from . import decode_step, positions_of, sample, sample_batch
 from .model_files import read_model, read_words, stop_tokens
 from .prefill import default_lengths
@@ -68,7 +69,8 @@ def generate(model: Any, prompt: Any, *, mesh: Any = None, max_new_tokens: int |
             takes the most probable token each time.
         plan: as tp.compile takes it; None is the model's own plan, or `"auto"` where it has none.
         tokenizer: of transformers, if `model` is a module or a folder without one.
-        options: of tp.compile.
+        options: of tp.compile; among them `launch` and `timeout`, the seconds that a rank waits for
+            the others in one collective, 300.
 
     Raises:
         ExportError: the model cannot be read or exported.
@@ -126,6 +128,8 @@ class TextModel:
                  plan: Any = None, prefill: Sequence[int] | None = None, batch: int | None = None,
                  **options: Any) -> None:
         # What is wrong is said before the export, which takes longer.
+        if "timeout" in options:
+            check_timeout(options["timeout"])
         option_flags({name: value for name, value in options.items() if name not in ARGUMENTS})
         module, self.tokenizer = read_model(model, tokenizer)
         self.stop = stop_tokens(module, self.tokenizer)

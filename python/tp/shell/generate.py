@@ -29,7 +29,8 @@ def generate(options: argparse.Namespace) -> None:
     pieces = generate_text(
         options.model, prompts if several else prompts[0],
         max_new_tokens=options.max_new_tokens, temperature=options.temperature, top_k=options.top_k,
-        top_p=options.top_p, seed=options.seed, launch=options.launch, **given(options))
+        top_p=options.top_p, seed=options.seed, launch=options.launch, timeout=options.timeout,
+        **given(options))
     _show(options.prompt, (f"{piece} " for piece in pieces) if ids and not several else pieces)
 
 
@@ -48,7 +49,8 @@ def _of_artifact(options: argparse.Namespace) -> None:
     several = len(options.prompt) > 1
     weights = options.weights
     with TextModel.load(options.model, weights[0] if weights and len(weights) == 1 else weights,
-                        launch=options.launch, link=options.link) as model:
+                        launch=options.launch, timeout=options.timeout,
+                        link=options.link) as model:
         ids = model.tokenizer is None
         prompts = _prompts(options, ids)
         pieces: Iterable[Any]

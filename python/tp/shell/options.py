@@ -25,6 +25,11 @@ def _add_compile_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(_flag(name), metavar=value, help=text)
 
 
+def _add_timeout(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS",
+                        help="how long a rank waits for the others in one collective: 300")
+
+
 def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
@@ -89,8 +94,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     run.add_argument("--launch", choices=["thread", "process", "torchrun"],
                      help="what ranks are: threads of this process, the default, processes that it "
                           "spawns, or each a process that torchrun started")
-    run.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS",
-                     help="how long a rank waits for the others in one collective: 300")
+    _add_timeout(run)
     run.add_argument("--link", action="append", metavar="LIBRARY",
                      help="a shared object with functions that compute ops of other dialects")
 
@@ -114,6 +118,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     write.add_argument("--seed", type=int, default=0, help="of the random numbers: 0")
     write.add_argument("--launch", choices=["thread", "process"],
                        help="what ranks are: threads, the default, or processes")
+    _add_timeout(write)
     _add_compile_options(write)
 
     report = commands.add_parser("report", help="what a program holds and communicates")
