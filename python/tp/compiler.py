@@ -25,6 +25,8 @@ from .tools import run_tool
 from .weights import Weights, with_own
 
 _TARGETS = ("cpu", "cuda")
+# Options of a compilation that its reports do not need again; --link is there for --verify.
+_ONCE = ("--dump-details", "--dump-stages=", "--link=", "--remarks", "--verify", "--write-plan=")
 _DIAGNOSTIC = re.compile(r"^(?P<place>.*?): (?P<severity>error|warning|remark|note): (?P<text>.*)$",
                          re.MULTILINE)
 
@@ -39,6 +41,7 @@ class Compilation:
         self._model = model
         self._flags = list(flags)
         self._plan = plan
+        self._explained: str | None = None
         if plan is not None:
             path = os.path.join(self.folder, "plan.mlir")
             write_whole(path, [plan.text.encode()])
@@ -69,18 +72,27 @@ class Compilation:
         return done.stdout + done.stderr
 
     def report(self, path: str) -> None:
-        """Compiles once more, and writes the report."""
-        self.run(f"--report={os.path.abspath(path)}", "-o", self._second())
+        """Partitions once more, without code, and writes the report."""
+        self._again(f"--report={os.path.abspath(path)}")
 
     def explain(self) -> str:
-        """Compiles once more, and explains the collectives."""
-        path = os.path.join(self.folder, "explained.txt")
-        self.run(f"--explain={path}", "-o", self._second())
-        with open(path, encoding="utf-8") as file:
-            return self._named(file.read())[0]
+        """Partitions once more, without code, and explains the collectives. The text is kept."""
+        if self._explained is None:
+            path = os.path.join(self.folder, "explained.txt")
+            self._again(f"--explain={path}")
+            with open(path, encoding="utf-8") as file:
+                self._explained = self._named(file.read())[0]
+        return self._explained
 
-    def _second(self) -> str:
-        return os.path.join(self.folder, "again.tp")
+    def _again(self, more: str) -> None:
+        """Runs tp-compile for a text about the program, which needs no code, no check and no file
+        that the compilation wrote."""
+        first = list(self._flags)
+        self._flags = [flag for flag in first if not flag.startswith(_ONCE)]
+        try:
+            self.run(more)
+        finally:
+            self._flags = first
 
     def warnings(self, printed: str) -> list[PlanWarning]:
         """The warnings among what tp-compile printed, each once."""

@@ -11,6 +11,8 @@ _ENTRY = re.compile(
     r'"(?P<name>[^"]*)" ?'
     r"(?P<rest>[^']*)'(?P<whole>; to keep it whole, '(?:with )?replicate')?")
 _PLACEMENT = re.compile(r"(shard)<(-?\d+)>|(partial)<(\w+)>|\b(replicate)\b")
+# Such as 'input_layouts = [shard<1>]' at this entry.
+_OPTION = re.compile(r"'(?P<option>\w+ = [^']*)'(?= at this entry)")
 _OVERRIDE = re.compile(r"(^|, )override = true$")
 _STYLE = re.compile(r"with (?P<style>\w+)(?: \{(?P<options>.*)\})?$")
 
@@ -19,7 +21,8 @@ def in_dict_words(text: str) -> str:
     """The text with each entry that it quotes as an item of a dict: `'"argument x": tp.Shard(0)'`
     of `'tp.argument "x" shard<0>'`, and the option of an entry as the object that has it. What has
     no such form stays."""
-    return _ENTRY.sub(_item, text).replace("'override = true'", "'tp.Override(STYLE)'")
+    text = _ENTRY.sub(_item, text).replace("'override = true'", "'tp.Override(STYLE)'")
+    return _OPTION.sub(lambda match: f"'{_options(match.group('option'))}'", text)
 
 
 def _item(match: re.Match[str]) -> str:
@@ -54,10 +57,14 @@ def _named(style: str, options: str) -> str | None:
     if not options:
         return f'"{style}"'
     name = STYLE_CLASSES.get(style)
+    return name and f"tp.{name}({_options(options)})"
+
+
+def _options(options: str) -> str:
+    """Options of a style as arguments of its class."""
     options = _PLACEMENT.sub(_placement, options)
     options = re.sub(r"\b(true|false|none)\b", lambda word: word.group().capitalize(), options)
-    options = options.replace('" = ', '": ').replace(" = ", "=")
-    return name and f"tp.{name}({options})"
+    return options.replace('" = ', '": ').replace(" = ", "=")
 
 
 def _placement(found: re.Match[str]) -> str:

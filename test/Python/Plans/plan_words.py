@@ -37,6 +37,14 @@ for entry, whole, other in (('tp.argument "down" shard<0>', "replicate", "tp.Rep
     text = in_dict_words(f"to split the product too, write '{entry}'; to keep it whole, '{whole}'")
     assert text.endswith(f"; to keep it whole, '{other}'"), text
 
+# An option of an entry that there is.
+for option, argument in (("input_layouts = [shard<1>]", "input_layouts=[tp.Shard(1)]"),
+                         ('input_kwarg_layouts = {"x" = replicate}',
+                          'input_kwarg_layouts={"x": tp.Replicate()}')):
+    text = in_dict_words(f"to ask for it, write '{option}' at this entry, plan entry 'output'")
+    assert text == f"to ask for it, write '{argument}' at this entry, plan entry 'output'", text
+assert in_dict_words("'override = true' at this entry") == "'tp.Override(STYLE)' at this entry"
+
 # What is no entry of a dict stays.
 for text in ("expected 'tp.argument'", "'tp.rule \"x\" {}'", "write 'tp.argument \"x\" shard'"):
     assert in_dict_words(text) == text, in_dict_words(text)
