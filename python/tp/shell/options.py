@@ -91,6 +91,8 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     run.add_argument("--repeat", type=int, default=1, metavar="N",
                      help="how many steps run, 1: results that update arguments are those of the "
                           "next step, and the last step's results are written")
+    run.add_argument("--stats", metavar="FILE",
+                     help="where times of the steps, collectives and memory are written, as JSON")
     run.add_argument("--launch", choices=["thread", "process", "torchrun"],
                      help="what ranks are: threads of this process, the default, processes that it "
                           "spawns, or each a process that torchrun started")

@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,13 +16,14 @@ from ..files import check_outputs, write_whole
 from ..program import Program, load
 from ..ranks.launcher import find_launcher
 from ..safetensors import SafeTensors
+from .stats import stats_of
 
 
 def run(options: argparse.Namespace) -> None:
     """Runs the steps, writes the files that are asked for and prints a line for each result."""
     if options.repeat < 1:
         raise RunError(f"--repeat: expected a number of steps from 1 on, got {options.repeat}")
-    check_outputs((_path(text) for text in options.output),
+    check_outputs([*map(_path, options.output), *([options.stats] if options.stats else [])],
                   [options.artifact, *(options.weights or []), *(options.link or []),
                    *(_path(text) for text in options.input)])
     program = _entry(load(options.artifact, options.weights, launch=options.launch,
@@ -37,17 +39,25 @@ def run(options: argparse.Namespace) -> None:
         if not path.endswith(".npy") and not is_stream:
             raise RunError(f"--output: {path}: expected the name of a .npy file; tp-run also writes "
                            ".safetensors files")
-    results = program(**inputs)
+    begin = time.perf_counter()
+    if options.stats:
+        with program._shared.lock:
+            program._shared.start()
+    start = time.perf_counter() - begin
+    times: list[float] = []
+    results = _timed(program, inputs, times)
     ports = by_name(program._inputs)
     # What a step updates is given to the first one alone.
     again = {name: array for name, array in inputs.items()
              if ports[name].tensor not in program._kept}
     for _ in range(options.repeat - 1):
-        results = program(**again)
+        results = _timed(program, again, times)
     rows = results if isinstance(results, tuple) else () if results is None else (results,)
     launched = find_launcher() if program._shared.launch == "torchrun" else None
     if launched is not None and launched.rank != 0:
         return
+    if options.stats:
+        write_whole(options.stats, [stats_of(program, start, times)])
     for (name, port), array in zip(by_name(program._results).items(), rows):
         if name in outputs:
             written = io.BytesIO()
@@ -55,6 +65,14 @@ def run(options: argparse.Namespace) -> None:
             write_whole(outputs[name], [written.getvalue()])
         print(f"{name}: {port.dtype.torch}{list(array.shape)}" + (
             f", written to {outputs[name]}" if name in outputs else ""))
+
+
+def _timed(program: Program, inputs: dict[str, Any], times: list[float]) -> Any:
+    """What a step returns; its seconds are added to `times`."""
+    begin = time.perf_counter()
+    results = program(**inputs)
+    times.append(time.perf_counter() - begin)
+    return results
 
 
 def _entry(program: Program, name: str | None) -> Program:
