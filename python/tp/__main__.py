@@ -69,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             commands[options.command](options)
         sys.stdout.flush()
     except Error as error:
-        print(f"python -m tp {options.command}: error: {error}", file=sys.stderr)
+        message = getattr(error, "in_shell", error)
+        print(f"python -m tp {options.command}: error: {message}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as error:
         where = f": {error}" if str(error) else ""

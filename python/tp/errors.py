@@ -80,11 +80,13 @@ class RunError(Error):
 
     Attributes:
         code: the runtime's code, a number of `Code`; 1 for a wrong call.
+        in_shell: the message for who types options of `python -m tp` and not Python.
     """
 
-    def __init__(self, message: str, *, code: int = 1) -> None:
+    def __init__(self, message: str, *, code: int = 1, in_shell: str = "") -> None:
         super().__init__(message)
         self.code = int(code)
+        self.in_shell = in_shell or message
 
 
 class UnknownNameError(RunError, KeyError):

@@ -77,6 +77,7 @@ class Model:
         self.weights = weights
         self.own_plan = None if own_plan is None else dict(own_plan)
         self.own_expert_plan = None if own_expert_plan is None else dict(own_expert_plan)
+        self._folder: str | None = None
 
     @property
     def inputs(self) -> list[Port]:
@@ -144,7 +145,9 @@ class Model:
             raise RunError(f"{path}: expected what tp.Model.save writes, got a file without "
                            f"{error}", code=3) from error
         stored = SafeTensors(os.path.join(folder, "weights.safetensors"))
-        return Model(mlir, arguments, results, _StoredWeights(stored, aliases), *plans)
+        model = Model(mlir, arguments, results, _StoredWeights(stored, aliases), *plans)
+        model._folder = folder
+        return model
 
 
 def _port(row: dict[str, Any]) -> Port:

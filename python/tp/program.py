@@ -376,7 +376,9 @@ def load(path: str | os.PathLike[str], weights: Weights = None, *, launch: str |
     Args:
         path: the artifact.
         weights: a .safetensors file (or its .index.json, or a folder with one), a dict from names
-            to arrays, or a list of these. They are read when the ranks start.
+            to arrays, or a list of these. They are read when the ranks start. A tp.Model beside
+            others in the list gives what they lack that is no parameter, such as buffers that a
+            state_dict leaves out.
         launch: `thread`: ranks are threads of this process; `process`: spawned processes;
             `torchrun`: this process is one rank. Without it: `torchrun` in a process that torchrun
             started as one of several, else `thread`.

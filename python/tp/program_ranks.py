@@ -16,7 +16,7 @@ from .errors import Code, RunError, listed, plural
 from .progress import progress
 from .ranks import choose_launch, start
 from .ranks.group import Group
-from .weights import (Finder, Weights, identity_of_files, missing_error, open_sources,
+from .weights import (Finder, Weights, identity_of_files, missing_error, opened,
                       warn_of_replaced)
 
 # Loading less than this is not worth a progress bar.
@@ -52,7 +52,7 @@ class ProgramRanks:
         self.launch = choose_launch(launch, artifact)
         check_timeout(timeout)
         self._timeout = float(timeout)
-        self.sources = open_sources(weights)
+        self.sources = opened(weights, artifact.all_arguments())
         self._files = identity_of_files(self.sources)
         self.updated = {argument.tensor for entry in artifact.entries.values()
                         for _, argument in entry.update_pairs()}

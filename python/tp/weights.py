@@ -20,6 +20,8 @@ Source = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Weights = Union[Source, Sequence[Source], None]
 # As many names stand in the code that a message proposes.
 _FEW_NAMES = 3
+# As many names of missing buffers are told.
+_MOST_NAMES = 32
 _MARKED = 1024
 _FLOATS = ("f64", "f32", "f16", "bf16")
 
@@ -329,10 +331,28 @@ class _OwnRest(dict[str, Any]):
     """What of a model's own weights stands beside those that are given."""
 
 
+def opened(weights: Any, ports: Sequence[Port]) -> list[Mapping[str, Any]]:
+    """As open_sources; a tp.Model gives all of its weights where it stands alone, and beside other
+    sources what these lack that is no parameter."""
+    is_list = isinstance(weights, (list, tuple)) and not hasattr(weights, "_fields")
+    parts = list(weights) if is_list else [weights]
+    models = [part for part in parts if _is_model(part)]
+    if not models:
+        return open_sources(weights)
+    sources = open_sources([part for part in parts if not _is_model(part)])
+    for model in models:
+        sources = with_own(sources, model.weights, ports) if sources else open_sources(model.weights)
+    return sources
+
+
+def _is_model(value: object) -> bool:
+    return hasattr(value, "mlir") and hasattr(value, "weights")
+
+
 def with_own(weights: Weights, own: Weights, ports: Sequence[Port]) -> list[Mapping[str, Any]]:
     """The sources, and of a model's own weights what they lack that is no parameter: buffers that
     a state_dict leaves out, the first state of an optimizer."""
-    given = open_sources(weights)
+    given = opened(weights, ports)
     finder = Finder(given)
     lacking = [port for port in ports if port.is_weight and port.kind != "parameter"
                and not port.dead and not finder.check(port)]
@@ -346,16 +366,21 @@ def missing_error(missing: list[Port], finder: Finder) -> RunError:
     that is missing."""
     names = [port.source_keys[0] if not port.segments else port.name for port in missing]
     if not finder.keys():
-        return RunError(f"no weights for {listed(names)}: give weights= a .safetensors file or a "
-                        "dict of arrays")
+        text = f"no weights for {listed(names)}: "
+        return RunError(f"{text}give weights= a .safetensors file or a dict of arrays",
+                        in_shell=f"{text}add --weights=FILE, a .safetensors file or its folder")
     text = f"the weights lack {listed(names)}"
     if all(port.kind != "parameter" for port in missing):
         what = "which is no parameter" if len(names) == 1 else "which are no parameters"
         why = ("a module's state_dict has no state of its optimizer"
                if missing[0].is_optimizer_state
                else "a state_dict leaves out buffers that are not persistent")
-        return RunError(f"{text}, {what}: give the weights of the tp.Model, or "
-                        f"write program.state['{next(iter(by_name(missing)))}'] = array ({why})")
+        every = listed(names, _MOST_NAMES)
+        text = f"the weights lack {every}, {what} ({why}): "
+        state = next(iter(by_name(missing)))
+        return RunError(f"{text}give the tp.Model beside them, weights=[..., tp.Model.load(FOLDER)], "
+                        f"or write program.state['{state}'] = array",
+                        in_shell=f"{text}add --buffers=FOLDER, the folder that export wrote")
     left = finder.unused()
     used = sorted(finder.used.intersection(finder.keys()))
     advice = _prefix_advice(names, left, used)

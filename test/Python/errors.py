@@ -149,7 +149,7 @@ def names(example: str) -> dict[str, Any]:
     program.save("good.tp")
     with open("good.tp", "rb") as file:
         artifact = file.read()
-    source = tp.program_ranks.open_sources(weights)[0]
+    source = tp.weights.open_sources(weights)[0]
     arrays = {name: source[name].bits.view("f4") for name in source}
     closed = tp.load("good.tp", weights)
     closed.close()

@@ -68,10 +68,15 @@ def _has_words(source: Any) -> bool:
 
 
 def read_words(folder: Any, tokenizer: Any) -> tuple[Any, list[int]]:
-    """The tokenizer of a folder, unless one is given, and the token ids that end a text. Where there
-    is no folder, or it has none, there is no tokenizer. Raises RunError where they are damaged."""
+    """The tokenizer of a folder, unless one is given, and the token ids that end a text; of several
+    sources of weights, that of the folder or the loaded tp.Model that export wrote. Where there is
+    no folder, or it has none, there is no tokenizer. Raises RunError where they are damaged."""
     if isinstance(folder, (list, tuple)):  # several sources of weights
-        folder = next(filter(_has_words, folder), None)
+        folders = [part for part in (getattr(part, "_folder", part) for part in folder)
+                   if _has_words(part)]
+        # One that export wrote has both.
+        folders.sort(key=lambda part: not os.path.exists(os.path.join(part, _STOP)))
+        folder = next(iter(folders), None)
     if not isinstance(folder, (str, os.PathLike)) or not os.path.isdir(folder):
         return tokenizer, stop_tokens(None, tokenizer)
     if tokenizer is None and has_tokenizer(os.fspath(folder)):

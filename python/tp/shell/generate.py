@@ -13,7 +13,7 @@ from ..generation.sampling import Sampler
 from ..generation.text import TextModel
 from ..generation.text import generate as generate_text
 from .export import numbers
-from .options import given
+from .options import given, weights_of
 
 
 def generate(options: argparse.Namespace) -> None:
@@ -21,8 +21,9 @@ def generate(options: argparse.Namespace) -> None:
     if is_artifact(options.model):
         _of_artifact(options)
         return
-    if options.weights is not None:
-        raise RunError(f"--weights are those of an artifact, and '{options.model}' is none")
+    if options.weights is not None or options.buffers is not None:
+        option = "--buffers" if options.weights is None else "--weights"
+        raise RunError(f"{option} are those of an artifact, and '{options.model}' is none")
     several = len(options.prompt) > 1
     ids = os.path.isdir(options.model) and not has_tokenizer(options.model)
     prompts = _prompts(options, ids)
@@ -47,10 +48,8 @@ def _of_artifact(options: argparse.Namespace) -> None:
                        + ", ".join("--" + name.replace("_", "-") for name in wrong))
     sampler = Sampler(options.temperature, options.top_k, options.top_p, options.seed)
     several = len(options.prompt) > 1
-    weights = options.weights
-    with TextModel.load(options.model, weights[0] if weights and len(weights) == 1 else weights,
-                        launch=options.launch, timeout=options.timeout,
-                        link=options.link) as model:
+    with TextModel.load(options.model, weights_of(options), launch=options.launch,
+                        timeout=options.timeout, link=options.link) as model:
         ids = model.tokenizer is None
         prompts = _prompts(options, ids)
         pieces: Iterable[Any]

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..compile_options import FLAGS, VALUES
 from ..errors import RunError
+from ..model import Model
 
 _EPILOG = "docs/python.md describes the Python interface, docs/plans.md plans."
 
@@ -28,6 +29,19 @@ def _add_compile_options(parser: argparse.ArgumentParser) -> None:
 def _add_timeout(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS",
                         help="how long a rank waits for the others in one collective: 300")
+
+
+def _add_buffers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--buffers", metavar="FOLDER",
+                        help="the folder that export wrote: what the weights lack that is no "
+                             "parameter, such as buffers that a state_dict leaves out")
+
+
+def weights_of(options: argparse.Namespace) -> list[Any]:
+    """`--weights` and `--buffers`, as tp.load takes them. Raises RunError where the folder has no
+    model."""
+    given = list(options.weights or [])
+    return [*given, Model.load(options.buffers)] if options.buffers else given
 
 
 def _flag(name: str) -> str:
@@ -84,6 +98,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     run.add_argument("--weights", action="append", metavar="FILE",
                      help="a .safetensors file, its .index.json or a folder with one; may be given "
                           "several times")
+    _add_buffers(run)
     run.add_argument("--input", action="append", default=[], metavar="NAME=@FILE.npy",
                      help="an input; without a name the next one in order")
     run.add_argument("--output", action="append", default=[], metavar="NAME=@FILE.npy",
@@ -109,6 +124,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     write.add_argument("--weights", metavar="FOLDER", action="append",
                        help="of an artifact: the folder that export --decode wrote; further files "
                             "and folders of weights may be given")
+    _add_buffers(write)
     write.add_argument("--max-new-tokens", type=int, metavar="N",
                        help="the most tokens of a text: 256, or what the model has positions for")
     write.add_argument("--temperature", type=float, default=0.0, metavar="T",

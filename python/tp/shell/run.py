@@ -16,6 +16,7 @@ from ..files import check_outputs, write_whole
 from ..program import Program, load
 from ..ranks.launcher import find_launcher
 from ..safetensors import SafeTensors
+from .options import weights_of
 from .stats import stats_of
 
 
@@ -25,8 +26,9 @@ def run(options: argparse.Namespace) -> None:
         raise RunError(f"--repeat: expected a number of steps from 1 on, got {options.repeat}")
     check_outputs([*map(_path, options.output), *([options.stats] if options.stats else [])],
                   [options.artifact, *(options.weights or []), *(options.link or []),
+                   *([options.buffers] if options.buffers else []),
                    *(_path(text) for text in options.input)])
-    program = _entry(load(options.artifact, options.weights, launch=options.launch,
+    program = _entry(load(options.artifact, weights_of(options), launch=options.launch,
                           timeout=options.timeout, link=options.link), options.entry)
     inputs = {name: _read(path, name)
               for name, path in _pairs(options.input, program.input_names, "input").items()}

@@ -77,7 +77,7 @@ def check_state() -> None:
     with load("train", **{"up.weight": WEIGHTS["up.weight"] * (2 if differs else 1)}) as program:
         say("other weights", lambda: program(X))
         # The program has not started, and starts with the same weights now.
-        program._shared.sources = tp.program_ranks.open_sources(WEIGHTS)
+        program._shared.sources = tp.weights.open_sources(WEIGHTS)
         np.testing.assert_allclose(program(X), X @ WEIGHTS["up.weight"], rtol=1e-5)
 
 

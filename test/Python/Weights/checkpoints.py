@@ -93,7 +93,7 @@ def check_meshes(model: str) -> None:
             program.load_checkpoint("2")
             np.testing.assert_equal(state_of(program), after)
     # The parameters alone are weights of another program.
-    stored = tp.program_ranks.open_sources("2")[0]
+    stored = tp.weights.open_sources("2")[0]
     np.testing.assert_array_equal(np.asarray(stored["head.weight"]), after["up.weight"])
 
 
