@@ -69,8 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             commands[options.command](options)
         sys.stdout.flush()
     except Error as error:
-        message = getattr(error, "in_shell", error)
-        print(f"python -m tp {options.command}: error: {message}", file=sys.stderr)
+        print(f"python -m tp {options.command}: error: {error.in_shell or error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as error:
         where = f": {error}" if str(error) else ""

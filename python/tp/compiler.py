@@ -157,7 +157,8 @@ def _target(target: object, chips: object) -> list[str]:
     if chips is None:
         return [f"--target={target}"]
     if target != "cuda":
-        raise CompileError(f"chips: expected target='cuda' with it, got target={target!r}")
+        raise CompileError(f"chips: expected target='cuda' with it, got target={target!r}",
+                           in_shell=f"--chips: expected --target=cuda with it, got {target}")
     names = chips.split(",") if isinstance(chips, str) else chips
     if not isinstance(names, Sequence) or not names or not all(
             isinstance(name, str) and name for name in names):
@@ -203,13 +204,14 @@ def _model(model: Any) -> tuple[str, str | None, Any]:
     if not os.path.exists(path):
         raise CompileError(f"{path}: no such file or folder")
     if artifacts.is_artifact(path):
-        raise CompileError(f"{path}: the file is compiled already: write tp.load(path)")
+        text = f"{path}: the file is compiled already: write "
+        raise CompileError(f"{text}tp.load(path)", in_shell=f"{text}python -m tp run {path}")
     return path, None, None
 
 
 def _no_file(plan: str, mesh: Mapping[str, int] | None) -> CompileError:
     """The error for a text that is no plan and no file."""
-    hint = near(plan, ("auto", "hf", "transformer"))
+    hint = in_shell = near(plan, ("auto", "hf", "transformer"))
     if plan in STYLE_NAMES:
         where = "" if plan in ("data_parallel", "context_parallel") else "layers.*.q"
         entries: dict[str, Any] = {where: plan}
@@ -217,10 +219,14 @@ def _no_file(plan: str, mesh: Mapping[str, int] | None) -> CompileError:
             axis = "dp" if plan == "data_parallel" else "tp"
             entries = {axis if axis in mesh else next(iter(mesh)): entries}
         hint = f": it is a style, write plan={entries}"
+        in_shell = (f": it is a style, write it in a plan file: tp.parallelize \"{where}\" with {plan} "
+                    "(docs/plans.md)")
     elif not hint and os.sep not in plan and "." not in plan:
         hint = ("; a plan is 'auto', 'hf', 'transformer', a path of a plan file or a dict from "
                 "patterns of modules to styles, such as {'layers.*.q': 'colwise'}")
-    return CompileError(f"plan: no file {plan!r}{hint}")
+        in_shell = "; a plan is auto, hf, transformer or the path of a plan file"
+    return CompileError(f"plan: no file {plan!r}{hint}",
+                        in_shell=f"--plan: no file '{plan}'{in_shell}")
 
 
 def compile(model: Any, *, plan: Any = None, mesh: Any = None, target: str = "cpu",

@@ -11,7 +11,13 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class Error(Exception):
-    """The base of all errors of tp."""
+    """The base of all errors of tp.
+
+    Attributes:
+        in_shell: the message for who types options of `python -m tp` and not Python; empty where it
+            is the same.
+    """
+    in_shell = ""
 
 
 class ExportError(Error):
@@ -37,8 +43,9 @@ class CompileError(Error):
     """
 
     def __init__(self, message: str, *, diagnostics: str = "",
-                 plan_entry: str | None = None) -> None:
+                 plan_entry: str | None = None, in_shell: str = "") -> None:
         super().__init__(message)
+        self.in_shell = in_shell
         self.diagnostics = diagnostics
         self.plan_entry = plan_entry
 
@@ -80,13 +87,12 @@ class RunError(Error):
 
     Attributes:
         code: the runtime's code, a number of `Code`; 1 for a wrong call.
-        in_shell: the message for who types options of `python -m tp` and not Python.
     """
 
     def __init__(self, message: str, *, code: int = 1, in_shell: str = "") -> None:
         super().__init__(message)
         self.code = int(code)
-        self.in_shell = in_shell or message
+        self.in_shell = in_shell
 
 
 class UnknownNameError(RunError, KeyError):

@@ -72,10 +72,10 @@ def read_words(folder: Any, tokenizer: Any) -> tuple[Any, list[int]]:
     sources of weights, that of the folder or the loaded tp.Model that export wrote. Where there is
     no folder, or it has none, there is no tokenizer. Raises RunError where they are damaged."""
     if isinstance(folder, (list, tuple)):  # several sources of weights
-        folders = [part for part in (getattr(part, "_folder", part) for part in folder)
-                   if _has_words(part)]
+        parts: list[Any] = [getattr(part, "_folder", part) for part in folder]
+        folders = [os.fspath(part) for part in parts if _has_words(part)]
         # One that export wrote has both.
-        folders.sort(key=lambda part: not os.path.exists(os.path.join(part, _STOP)))
+        folders.sort(key=lambda path: not os.path.exists(os.path.join(path, _STOP)))
         folder = next(iter(folders), None)
     if not isinstance(folder, (str, os.PathLike)) or not os.path.isdir(folder):
         return tokenizer, stop_tokens(None, tokenizer)

@@ -34,8 +34,11 @@ def choose_launch(launch: str | None, artifact: Artifact) -> str:
 
 def _check_launched(launched: Launched | None, size: int) -> None:
     if launched is None:
-        raise RunError("launch='torchrun': RANK and WORLD_SIZE are not in the environment: start "
-                       f"the script by torchrun --nproc-per-node={size}, or write launch='thread'")
+        text = "RANK and WORLD_SIZE are not in the environment: start the"
+        by = f"by torchrun --nproc-per-node={size}"
+        raise RunError(f"launch='torchrun': {text} script {by}, or write launch='thread'",
+                       in_shell=f"--launch=torchrun: {text} command {by} -m tp, or write "
+                                "--launch=thread")
     option = "--nproc-per-node=" if launched.by == "torchrun" else "-n "
     if launched.size != size:
         raise RunError(f"{launched.by} started {launched.size} ranks, the program is for {size}: "
