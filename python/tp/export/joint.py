@@ -16,14 +16,15 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ..errors import ExportError, source_line
 from .checkpoints import Checkpoints
 from .decompositions import decomposition_table, gradients
+from .gradients.assignments import assignments_kept
 from .gradients.autocast import inline_autocast
-from .gradients.grad_modes import inline_grad_modes
+from .gradients.grad_modes import change_copies, inline_grad_modes
 from .gradients.own_code import refused
 from .input_names import step_input_names
 from .marks import Marks
 from .raises import assert_what_raises
 from .refusals import in_module, inside, module_path, refuse_trace, trace_error
-from .trace import quiet, transformers_options
+from .trace import quiet, transformers_options, unchanged
 
 # Where the step keeps the module and the loss, which the step itself calls.
 _MODULE, _LOSS = "module", "loss"
@@ -37,7 +38,7 @@ class Step(torch.nn.Module):
         super().__init__()
         self.module = module
         self.loss = loss
-        self.train(module.training)
+        self.training = module.training
 
     def forward(self, args: tuple[Any, ...], kwargs: dict[str, Any], target: Any) -> Any:
         """The loss."""
@@ -52,22 +53,40 @@ class Joint:
         program: the exported forward pass, for its signature and its values.
         graph: forward and backward. Its placeholders are those of the program.
         placeholders: in the order of the program's input specs.
-        loss: the loss's node.
         seed: the gradient of the loss with respect to itself, a constant of 1.
-        gradients: from a parameter's position among the specs to its gradient's node.
-        updates: from the position of a buffer or input to the node of its next value.
         marks: of the module's calls in the forward pass; to be detached first and taken last.
         recomputed: the modules that the step computes again.
     """
     program: ExportedProgram
     graph: torch.fx.Graph
     placeholders: list[torch.fx.Node]
-    loss: torch.fx.Node
     seed: torch.fx.Node
-    gradients: dict[int, torch.fx.Node]
-    updates: dict[int, torch.fx.Node]
     marks: Marks
     recomputed: list[str]
+    # Positions in the graph's output, of which rewrites of the graph change the nodes.
+    _loss: int
+    _gradients: dict[int, int]
+    _updates: dict[int, int]
+
+    @property
+    def loss(self) -> torch.fx.Node:
+        """The loss's node."""
+        return self._outputs({0: self._loss})[0]
+
+    @property
+    def gradients(self) -> dict[int, torch.fx.Node]:
+        """From a parameter's position among the specs to its gradient's node."""
+        return self._outputs(self._gradients)
+
+    @property
+    def updates(self) -> dict[int, torch.fx.Node]:
+        """From the position of a parameter, buffer or input that the forward pass changes to the
+        node of its next value."""
+        return self._outputs(self._updates)
+
+    def _outputs(self, positions: Mapping[int, int]) -> dict[int, torch.fx.Node]:
+        outputs = self.graph.output_node().args[0]
+        return {i: outputs[position] for i, position in positions.items()}
 
 
 def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], target: Any) -> Joint:
@@ -80,9 +99,10 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
         stack.enter_context(sdpa_kernel(SDPBackend.MATH))
         stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
         stack.enter_context(transformers_options(step, kwargs))
+        stack.enter_context(unchanged(step))
         stack.enter_context(quiet())
         try:
-            with marks.recording(), checkpoints.recording(), refused():
+            with marks.recording(), checkpoints.recording(), assignments_kept(step), refused():
                 program = torch.export.export(step, (args, dict(kwargs), target), strict=False)
             inline_grad_modes(program.graph_module, differentiated=True)
             inline_autocast(program.graph_module)
@@ -93,6 +113,8 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
             assert_what_raises(program, step_input_names(program, step.module))
             values = [node.meta["val"] for node in program.graph.nodes if node.op == "placeholder"]
             _check_loss(program)
+            change_copies(program.graph, _changeable(program))
+            program.graph_module.recompile()
             stack.enter_context(preserve_node_meta())
             joint = aot_export_joint_with_descriptors(
                 stack, program.graph_module, tuple(values), decompositions=table)
@@ -127,11 +149,22 @@ def _check_loss(program: ExportedProgram) -> None:
                           "loss.mean()")
 
 
+def _changeable(program: ExportedProgram) -> list[torch.fx.Node]:
+    """Placeholders of tensors that the forward pass may change in place."""
+    placeholders = program.graph.find_nodes(op="placeholder")
+    changes = any(isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
+                  for node in program.graph.nodes)
+    return [node for node, spec in zip(placeholders, program.graph_signature.input_specs)
+            if node.users and isinstance(node.meta["val"], torch.Tensor)
+            and (changes or spec.kind == InputKind.BUFFER)]
+
+
 def _read(program: ExportedProgram, graph: torch.fx.Graph, marks: Marks,
           recomputed: list[str]) -> Joint:
     """What the inputs and outputs of the joint graph are, by torch's descriptions of them."""
     placeholders: dict[int, torch.fx.Node] = {}
     seed: torch.fx.Node | None = None
+    last = list(graph.find_nodes(op="placeholder"))[-1]
     for node in list(graph.nodes):
         if node.op != "placeholder":
             continue
@@ -139,37 +172,38 @@ def _read(program: ExportedProgram, graph: torch.fx.Graph, marks: Marks,
         if hasattr(description, "idx"):
             placeholders[description.idx] = node
             continue
-        # The gradient of the loss with respect to itself.
-        value = node.meta["val"]
-        with graph.inserting_after(list(graph.find_nodes(op="placeholder"))[-1]):
-            one = graph.call_function(torch.ops.aten.full.default, (list(value.shape), 1.0),
-                                      {"dtype": value.dtype})
-        one.meta = {"val": value, "tp_path": "bwd:<loss>"}
-        node.replace_all_uses_with(one)
+        # The gradient of the loss with respect to itself. A changed parameter's next value has none.
+        value, is_loss = node.meta["val"], type(description.output).__name__ == "PlainAOTOutput"
+        with graph.inserting_after(last):
+            full = graph.call_function(
+                torch.ops.aten.full.default, (list(value.shape), float(is_loss)),
+                {"dtype": value.dtype})
+        full.meta = {"val": value, "tp_path": "bwd:<loss>"}
+        node.replace_all_uses_with(full)
         graph.erase_node(node)
-        seed = one
-    output = graph.output_node()
+        seed = full if is_loss else seed
     if seed is None:
         raise ExportError(_NO_GRADIENT)
-    found = Joint(program, graph, [placeholders[i] for i in range(len(placeholders))], output,
-                  seed, {}, {}, marks, recomputed)
-    for node, description in zip(output.args[0], output.meta["desc"]):
+    output, loss = graph.output_node(), 0
+    gradients: dict[int, int] = {}
+    updates: dict[int, int] = {}
+    specs = program.graph_signature.input_specs
+    for position, (node, description) in enumerate(zip(output.args[0], output.meta["desc"])):
         if node is None or description is None:
             continue
         kind = type(description).__name__
         if kind == "GradAOTOutput":
-            found.gradients[description.grad_of.idx] = node
+            if specs[description.grad_of.idx].kind == InputKind.PARAMETER:
+                gradients[description.grad_of.idx] = position
         elif kind == "InputMutationAOTOutput":
-            found.updates[description.mutated_input.idx] = node
+            updates[description.mutated_input.idx] = position
         else:
             assert kind == "PlainAOTOutput", kind
-            found.loss = node
-    specs = program.graph_signature.input_specs
-    found.gradients = {i: node for i, node in found.gradients.items()
-                       if specs[i].kind == InputKind.PARAMETER}
-    if not found.gradients:
+            loss = position
+    if not gradients:
         raise ExportError(_NO_GRADIENT)
-    return found
+    return Joint(program, graph, [placeholders[i] for i in range(len(placeholders))], seed, marks,
+                 recomputed, loss, gradients, updates)
 
 
 def own_name(path: str) -> str:

@@ -17,6 +17,7 @@ from .caches import caches_as_trees
 from .checkpoints import Checkpoints
 from .decompositions import decomposition_table
 from .experts import experts_implementation
+from .gradients.assignments import assignments_kept
 from .gradients.autocast import inline_autocast
 from .gradients.grad_modes import inline_grad_modes
 from .input_names import input_names
@@ -45,10 +46,10 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
         stack.enter_context(sdpa_kernel(SDPBackend.MATH))
         stack.enter_context(caches_as_trees())
         stack.enter_context(transformers_options(module, kwargs))
-        stack.enter_context(_unchanged(module))
+        stack.enter_context(unchanged(module))
         stack.enter_context(quiet())
         try:
-            with marks.recording(), Checkpoints(module).recording():
+            with marks.recording(), Checkpoints(module).recording(), assignments_kept(module):
                 program = torch.export.export(module, args, dict(kwargs), strict=False)
             inline_grad_modes(program.graph_module, differentiated=False)
             inline_autocast(program.graph_module)
@@ -62,7 +63,7 @@ def trace(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, A
 
 
 @contextmanager
-def _unchanged(module: torch.nn.Module) -> Iterator[None]:
+def unchanged(module: torch.nn.Module) -> Iterator[None]:
     """Gives the modules back the attributes that the trace sets, such as flags and tensors that
     they keep for the next call."""
     attributes = [(part, dict(vars(part))) for part in module.modules()]

@@ -121,8 +121,11 @@ class _Builder:
             parameter = self._owner(specs[i].target)
             found = [joint.gradients[j] for j in tied if j in joint.gradients]
             assert len(found) <= 1, "a tied parameter is read by several names"
+            changed = next((joint.updates[j] for j in tied if j in joint.updates), None)
             if found and id(parameter) in self._rules:
-                trained.append(Trained(name, node, found[0], parameter))
+                trained.append(Trained(name, node, found[0], parameter, changed or node))
+            elif changed is not None:
+                self._step.update_of("parameter", name, node, changed)
         if not trained:
             raise ExportError("optimizer: no parameter that the loss depends on is in its groups")
         self._updates.add(trained)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+from ..errors import ExportError
 from .optimizers import Rule, steps_before
 from .step_graph import StepGraph
 from .training_options import TrainingOptions
@@ -17,11 +18,13 @@ PATH = "<optim>"
 
 @dataclass
 class Trained:
-    """A parameter that the optimizer trains, and its gradient."""
+    """A parameter that the optimizer trains, its gradient, and the value that the gradient changes:
+    the parameter itself, or what the forward pass made of it."""
     name: str
     node: Node
     gradient: Node
     parameter: torch.nn.Parameter
+    value: Node
 
 
 class Updates:
@@ -245,8 +248,12 @@ class Updates:
         first value."""
         rule = self._rules[id(row.parameter)]
         values: dict[str, torch.Tensor] = {}
-        target, like = row.node, row.parameter.detach()
+        target, like = row.value, row.parameter.detach()
         if self._has_master(row):
+            if row.value is not row.node:
+                raise ExportError(f"parameter '{row.name}': the forward pass changes it in place, "
+                                  "which its f32 master does not follow: export without "
+                                  "master_weights")
             like = like.float()
             values["master"] = like
         given = self._optimizer.state.get(row.parameter, {})
