@@ -19,6 +19,17 @@ def _wide(x: torch.Tensor) -> torch.Tensor:
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
+def _bytes_as_int32(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Quotients and remainders of bytes by those of wider numbers; torch-mlir crashes on bytes."""
+    def of_bytes(a: Any, b: Any, **options: Any) -> torch.Tensor:
+        kind = torch.result_type(a, b)
+        if kind not in (torch.int8, torch.uint8) or options.get("rounding_mode", "") is None:
+            return NotImplemented
+        a, b = (x.to(torch.int32) if isinstance(x, torch.Tensor) else x for x in (a, b))
+        return op(a, b, **options).to(kind)
+    return of_bytes
+
+
 def _together(a: Any, b: Any) -> tuple[torch.Tensor, torch.Tensor] | None:
     """Both, of which one may be a number, in the result's type; None where that is no float."""
     kind = torch.result_type(a, b)
@@ -116,7 +127,7 @@ def fmod(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The remainder of a division, exactly, with the sign of `a`."""
     both = _together(a, b)
     if both is None:
-        return NotImplemented
+        return _bytes_as_int32(torch.fmod)(a, b)
     a, b = both
     size = torch.remainder(_wide(a).abs(), _wide(b).abs()).to(a.dtype)
     # A zero keeps its sign.
@@ -134,7 +145,7 @@ def floor_divide(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     rounding of the quotient counts."""
     both = _together(a, b)
     if both is None:
-        return NotImplemented
+        return _bytes_as_int32(torch.floor_divide)(a, b)
     kind = both[0].dtype
     a, b = _wide(both[0]), _wide(both[1])
     rest = torch.fmod(a, b)
@@ -150,8 +161,33 @@ def floor_divide(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 def divide(a: torch.Tensor, b: Any, *, rounding_mode: str | None = None) -> torch.Tensor:
     """The quotient cut towards minus infinity; other ways of rounding are torch-mlir's."""
     if rounding_mode != "floor":
-        return NotImplemented
+        return _bytes_as_int32(torch.div)(a, b, rounding_mode=rounding_mode)
     return torch.floor_divide(a, b)
+
+
+def shift_left(a: torch.Tensor, b: Any) -> torch.Tensor:
+    """Elements times powers of 2."""
+    kind = torch.result_type(a, b)
+    b = b.to(kind) if isinstance(b, torch.Tensor) else torch.full((), b, dtype=kind)
+    return torch.bitwise_left_shift(a.to(kind), b)
+
+
+def shift_right(a: torch.Tensor, b: Any) -> torch.Tensor:
+    """Elements divided by powers of 2, cut towards minus infinity."""
+    kind = torch.result_type(a, b)
+    b = b.to(kind) if isinstance(b, torch.Tensor) else torch.full((), b, dtype=kind)
+    return torch.bitwise_right_shift(a.to(kind), b)
+
+
+def copysign(a: torch.Tensor, b: Any) -> torch.Tensor:
+    """The size of `a` with the sign of `b`, which zeros have too."""
+    kind = torch.result_type(a, b)
+    kind = kind if kind.is_floating_point else torch.get_default_dtype()
+    size = a.to(kind).abs()
+    if not isinstance(b, torch.Tensor):
+        return size if math.copysign(1, b) > 0 else -size
+    b = b.to(kind)
+    return torch.where((b < 0) | ((b == 0) & (torch.reciprocal(b) < 0)), -size, size)
 
 
 def power(x: torch.Tensor, exponent: float) -> torch.Tensor:
@@ -237,10 +273,20 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.reciprocal.default: reciprocal,
     aten.fmod.Tensor: fmod,
     aten.fmod.Scalar: fmod_of_number,
+    aten.remainder.Tensor: _bytes_as_int32(torch.remainder),
+    aten.remainder.Scalar: _bytes_as_int32(torch.remainder),
     aten.floor_divide.default: floor_divide,
     aten.div.Tensor_mode: divide,
     aten.div.Scalar_mode: divide,
     aten.pow.Tensor_Scalar: power,
+    aten.copysign.Tensor: copysign,
+    aten.copysign.Scalar: copysign,
+    aten.__lshift__.Tensor: shift_left,
+    aten.__lshift__.Scalar: shift_left,
+    aten.bitwise_left_shift.Tensor_Scalar: shift_left,
+    aten.__rshift__.Tensor: shift_right,
+    aten.__rshift__.Scalar: shift_right,
+    aten.bitwise_right_shift.Tensor_Scalar: shift_right,
     aten.logaddexp.default: logaddexp,
     aten.fmax.default: fmax,
     aten.fmin.default: fmin,
