@@ -23,10 +23,22 @@ class Rated(nn.Module):
         return self.linear(input) * lr
 
 
+class Data(nn.Module):
+    """A module that takes the data of what it computes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The product of both."""
+        return self.linear(x) * self.linear(x).data
+
+
 def names() -> dict[str, Any]:
     """The names."""
     linear = nn.Linear(8, 8)
-    return {"Rated": Rated, "rates": torch.optim.lr_scheduler,
+    return {"Data": Data, "Rated": Rated, "rates": torch.optim.lr_scheduler,
             "sgd": torch.optim.SGD(linear.parameters()), "decode_step": decode_step,
             "linear": linear, "loss": nn.functional.mse_loss, "nn": nn, "partial": partial, "torch": torch,
             "tp": tp, "x": torch.ones(4, 8)}

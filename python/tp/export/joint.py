@@ -23,7 +23,7 @@ from .gradients.own_code import refused
 from .input_names import step_input_names
 from .marks import Marks
 from .raises import assert_what_raises
-from .refusals import in_module, inside, module_path, refuse_trace, trace_error
+from .refusals import in_module, inside, module_path, refuse_trace, refuse_untrained, trace_error
 from .trace import quiet, transformers_options, unchanged
 
 # Where the step keeps the module and the loss, which the step itself calls.
@@ -110,6 +110,7 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
             marks.detach(program.graph)
             program.graph_module.recompile()
             refuse_trace(program)
+            refuse_untrained(program)
             assert_what_raises(program, step_input_names(program, step.module))
             values = [node.meta["val"] for node in program.graph.nodes if node.op == "placeholder"]
             _check_loss(program)

@@ -62,6 +62,11 @@ def refuse_trace(program: ExportedProgram) -> None:
                 "self.NAME, or pass it as an argument (a StaticCache of transformers as "
                 "past_key_values)", module=path, op=op)
         _refuse_two_types(node, path, op)
+        if op.startswith("aten.embedding_renorm"):
+            raise ExportError(
+                f"{in_module(path)}: max_norm of an embedding is not supported: leave it out and "
+                "keep the norms of rows in bounds where they are looked up, or between steps "
+                "(program.state[name] = ...)", module=path, op=op)
         if "max_pool" in op and not node.args[0].meta["val"].is_floating_point():
             raise ExportError(
                 f"{in_module(path)}: {op} of {node.args[0].meta['val'].dtype} has no form in "
@@ -71,6 +76,26 @@ def refuse_trace(program: ExportedProgram) -> None:
                               "ops", module=path, op=op)
         if torch.Tag.data_dependent_output in node.target.tags or _has_symbols(node):
             raise data_dependent(path, op, _line_of(node))
+
+
+def refuse_untrained(program: ExportedProgram) -> None:
+    """Raises ExportError where an op whose gradient has no form in linalg gets something that may
+    need one."""
+    for node in program.graph.nodes:
+        path, op = module_path(node), op_name(node)
+        if not op.startswith(("aten.embedding.", "aten.embedding_bag.")):
+            continue
+        table = node.args[0]
+        if table.op == "placeholder" and not table.meta["val"].requires_grad:
+            continue
+        if op.startswith("aten.embedding.") and len(node.args) > 4 and node.args[4]:
+            raise ExportError(
+                f"{in_module(path)}: the sparse gradient of an embedding is not supported: write "
+                "sparse=False", module=path, op=op)
+        if op.startswith("aten.embedding_bag."):
+            raise ExportError(
+                f"{in_module(path)}: the gradient of an EmbeddingBag is not supported: write "
+                "torch.nn.Embedding and .sum(1) or .mean(1) behind it", module=path, op=op)
 
 
 def _refuse_two_types(node: torch.fx.Node, path: str, op: str) -> None:
@@ -138,11 +163,21 @@ def trace_error(module: torch.nn.Module, error: Exception) -> ExportError:
             return ExportError(f"{in_module(path)}: {text}", module=path, op=error.op)
         return ExportError(text, module=error.module, op=error.op)
     kind = type(error).__name__
+    if _averages_all(module, path):
+        return ExportError(
+            f"{in_module(path)}: momentum=None, a mean of the statistics of all calls, is not "
+            "supported: give momentum a number, such as 0.1", module=path)
     if "GuardOnDataDependent" in kind or "data-dependent" in text or (
             "Unbacked" in kind or "_local_scalar_dense" in text or "unbacked" in text):
         op = re.search(r"aten\.[a-z_]+\.[A-Za-z_]+", text)
         line = source_line(inside(module, error.__traceback__), torch)
         return data_dependent(path, op.group(0) if op else None, line)
+    if "fake tensor in the exported program constant" in text:
+        return ExportError(
+            f"{in_module(path)}: it takes the .data of a tensor or calls torch.autograd.grad or "
+            "backward(), which a trace does not follow: write x.detach() in place of x.data, "
+            "`with torch.no_grad():` around what changes a parameter, and a derivative as tensor "
+            "operations", module=path)
     operator = re.search(r"Higher Order Operator: torch\.(\w+)", text)
     if operator and operator.group(1) in _CONTROL_FLOW:
         return _control_flow(path, operator.group(1))
@@ -152,6 +187,13 @@ def trace_error(module: torch.nn.Module, error: Exception) -> ExportError:
         first = f"{kind}: {first}"
     return ExportError(f"{in_module(path)}: torch.export cannot trace it: {first.rstrip('.')}",
                        module=path)
+
+
+def _averages_all(module: torch.nn.Module, path: str | None) -> bool:
+    """Whether the path names a norm whose statistics are means over all calls."""
+    part = dict(module.named_modules()).get(path) if path is not None else None
+    return (isinstance(part, torch.nn.modules.batchnorm._NormBase) and part.momentum is None
+            and part.training and part.track_running_stats)
 
 
 def _module_of_traceback(module: torch.nn.Module, error: BaseException) -> str | None:
