@@ -60,6 +60,9 @@ def pooling() -> nn.Module:
         functools.partial(F.max_pool2d, kernel_size=(2, 3), stride=2, padding=(0, 1),
                           ceil_mode=True),
         functools.partial(F.max_pool2d, kernel_size=2, stride=3, dilation=2),
+        functools.partial(F.avg_pool2d, kernel_size=(3, 2), stride=2, padding=1),
+        functools.partial(F.avg_pool2d, kernel_size=3, stride=2, padding=1, ceil_mode=True,
+                          count_include_pad=False),
         functools.partial(F.adaptive_avg_pool2d, output_size=(3, 4)),
         functools.partial(F.adaptive_avg_pool2d, output_size=1)]
     return Sum(*(Function(nn.Conv2d(4, 5, 1), pool) for pool in pools))

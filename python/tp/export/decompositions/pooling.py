@@ -87,7 +87,42 @@ def max_pool_backward(grad: torch.Tensor, x: torch.Tensor, kernel_size: Sequence
     return total
 
 
+def avg_pool_backward(grad: torch.Tensor, x: torch.Tensor, kernel_size: Sequence[int],
+                      stride: Sequence[int], padding: Sequence[int], ceil_mode: bool,
+                      count_include_pad: bool, divisor_override: int | None) -> torch.Tensor:
+    """The gradient of averages of windows: each place of the windows hands back its share."""
+    rank = 3 if len(kernel_size) == 3 else 2
+    kernel, stride, padding = (
+        list(option) * (rank // len(option)) if len(option) in (1, rank) else list(option)
+        for option in (kernel_size, stride or kernel_size, padding))
+    first = x.dim() - rank
+    share = grad.float() if grad.dtype in (torch.float16, torch.bfloat16) else grad
+    if divisor_override is not None:
+        share = share / divisor_override
+    else:
+        for d, (reach, step, before) in enumerate(zip(kernel, stride, padding, strict=True)):
+            size = x.shape[first + d]
+            begin = torch.arange(grad.shape[first + d]) * step - before
+            end = (begin + reach).clamp(max=size + before)
+            if not count_include_pad:
+                begin, end = begin.clamp(min=0), end.clamp(max=size)
+            share = share / (end - begin).reshape(
+                [-1 if d == other else 1 for other in range(rank)])
+    total = torch.zeros_like(x, dtype=share.dtype)
+    for taps in itertools.product(*(range(size) for size in kernel)):
+        part = share
+        around: list[int] = []
+        for d, (tap, step, before) in enumerate(zip(taps, stride, padding, strict=True)):
+            part = apart(part, first + d, step)
+            begin_at = tap - before
+            around = [begin_at, x.shape[first + d] - begin_at - part.shape[first + d], *around]
+        total = total + aten.constant_pad_nd(part, around)
+    return total.to(grad.dtype)
+
+
 DECOMPOSITIONS = {
+    aten.avg_pool2d_backward.default: avg_pool_backward,
+    aten.avg_pool3d_backward.default: avg_pool_backward,
     aten.max_pool2d_with_indices_backward.default: max_pool_backward,
     aten.max_pool3d_with_indices_backward.default: max_pool_backward,
     aten._adaptive_avg_pool3d.default: adaptive_avg_pool3d,
