@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/attention/CpuAttentionBackward.h"
+#include "TypedTensor.h"
 #include "core/Gemm.h"
 #include <cmath>
 #include <cstring>
@@ -22,29 +23,12 @@ namespace {
 
 /// A tensor with gaps between rows. Element i of row r of a head has a place of
 /// its own.
-struct Tensor {
-  DataType type = DataType::F32;
+struct Tensor : tp::test::TypedTensor {
+  using TypedTensor::TypedTensor;
   AttentionOperand operand;
-  std::vector<char> bytes;
 
   double at(int64_t b, int64_t h, int64_t r, int64_t c) const {
-    return elementAsDouble(type, bytes.data(), place(b, h, r) + c);
-  }
-  void set(int64_t index, double value) {
-    char *to = bytes.data() + index * byteSize(type);
-    auto put = [&](auto element) {
-      std::memcpy(to, &element, sizeof(element));
-    };
-    if (type == DataType::F64)
-      put(value);
-    else if (type == DataType::F32)
-      put(float(value));
-    else if (type == DataType::I64)
-      put(int64_t(value));
-    else if (type == DataType::F16)
-      put(floatToHalf(value));
-    else
-      put(floatToBfloat(value));
+    return TypedTensor::at(place(b, h, r) + c);
   }
   int64_t place(int64_t b, int64_t h, int64_t r) const {
     const auto &strides = operand.strides;
@@ -61,12 +45,11 @@ protected:
 
   Tensor numbers(DataType type, int64_t batch, int64_t heads, int64_t rows,
                  int64_t columns, int64_t gap = 3) {
-    Tensor tensor;
-    tensor.type = type;
     int64_t row = columns + gap;
-    tensor.operand.strides = {heads * rows * row + 5, rows * row, row};
-    int64_t count = batch * tensor.operand.strides[0];
-    tensor.bytes.resize(count * byteSize(type));
+    std::array<int64_t, 3> strides = {heads * rows * row + 5, rows * row, row};
+    int64_t count = batch * strides[0];
+    Tensor tensor(type, count);
+    tensor.operand.strides = strides;
     std::normal_distribution<double> normal;
     for (int64_t i = 0; i < count; ++i)
       tensor.set(i, normal(random));

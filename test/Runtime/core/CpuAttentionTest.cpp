@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/attention/CpuAttention.h"
+#include "TypedTensor.h"
 #include "core/Gemm.h"
 #include <cmath>
 #include <cstring>
@@ -16,31 +17,8 @@ using namespace tp::runtime;
 
 namespace {
 
-/// A tensor with gaps, and its elements as doubles.
-struct Tensor {
-  DataType type = DataType::F32;
-  std::vector<char> bytes;
-
-  Tensor(DataType type, int64_t count)
-      : type(type), bytes(count * byteSize(type)) {}
-  double at(int64_t index) const {
-    return elementAsDouble(type, bytes.data(), index);
-  }
-  void set(int64_t index, double value) {
-    char *to = bytes.data() + index * byteSize(type);
-    auto put = [&](auto element) {
-      std::memcpy(to, &element, sizeof(element));
-    };
-    if (type == DataType::F64)
-      put(value);
-    else if (type == DataType::F32)
-      put(float(value));
-    else if (type == DataType::F16)
-      put(floatToHalf(value));
-    else
-      put(floatToBfloat(value));
-  }
-};
+/// With gaps.
+using Tensor = tp::test::TypedTensor;
 
 class AttentionTest : public testing::Test {
 protected:
