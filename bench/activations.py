@@ -9,7 +9,8 @@ computed again, 2 sbh / t where whole layers are.
 """
 import warnings
 
-SEQUENCE, BATCH, WIDTH, HEADS = 256, 4, 128, 4
+# Heads of 128: the formula leaves out what is kept for each token and head, or token, alone.
+SEQUENCE, BATCH, WIDTH, HEADS = 1024, 1, 1024, 8
 FEW, DEEP = 3, 5
 SCORES = 5 * HEADS * SEQUENCE / WIDTH
 # What is computed again, and the bytes of the formula.

@@ -90,8 +90,8 @@ void CpuRank::prepare() {
             [&](const GemmCommand &gemm) {
               for (const GemmOperand *operand : {&gemm.a, &gemm.b, &gemm.c})
                 addresses.push_back(address(operand->buffer));
-              addresses.push_back(gemm.rows ? address(gemm.rows->buffer)
-                                            : nullptr);
+              for (const auto *mask : {&gemm.rows, &gemm.terms})
+                addresses.push_back(*mask ? address((*mask)->buffer) : nullptr);
               addresses.push_back(gemm.lookup ? address(gemm.lookup->buffer)
                                               : nullptr);
               scratchBytes = std::max(scratchBytes, gemmScratch(gemm));
@@ -178,7 +178,8 @@ Status CpuRank::run(int64_t index) {
                    gemm(product, coordinates,
                         {buffers[0], buffers[1], buffers[2],
                          static_cast<const bool *>(buffers[3]),
-                         static_cast<const int64_t *>(buffers[4])},
+                         static_cast<const bool *>(buffers[4]),
+                         static_cast<const int64_t *>(buffers[5])},
                         scratch.data());
                    return {};
                  },

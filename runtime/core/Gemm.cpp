@@ -8,7 +8,7 @@
 #include "Gemm.h"
 #include "MixedGemm.h"
 #include "NarrowGemm.h"
-#include "SomeRows.h"
+#include "SomeTerms.h"
 #include "VectorLoops.h"
 #include <array>
 #include <cstring>
@@ -190,13 +190,15 @@ void forEachProduct(const GemmCommand &command, const Coordinates &rank,
       return;
   for (;;) {
     int64_t offsetA = 0, offsetB = 0, offsetC = 0, offsetRows = 0,
-            offsetPlaces = 0;
+            offsetTerms = 0, offsetPlaces = 0;
     for (size_t d = 0; d < dimensions; ++d) {
       offsetA += index[d] * command.a.batchStrides[d];
       offsetB += index[d] * command.b.batchStrides[d];
       offsetC += index[d] * command.c.batchStrides[d];
       if (command.rows)
         offsetRows += index[d] * command.rows->strides[d];
+      if (command.terms)
+        offsetTerms += index[d] * command.terms->strides[d];
       if (command.lookup)
         offsetPlaces += index[d] * command.lookup->strides[d];
     }
@@ -212,6 +214,10 @@ void forEachProduct(const GemmCommand &command, const Coordinates &rank,
     else if (command.rows)
       multiplyRows(p, {buffers.rows + offsetRows, command.rows->strides.back()},
                    packed, multiply);
+    else if (command.terms)
+      multiplyTerms(
+          p, {buffers.terms + offsetTerms, command.terms->strides.back()},
+          packed, multiply);
     else
       multiply(p);
     size_t d = dimensions;
@@ -247,18 +253,21 @@ static int64_t productScratch(const GemmCommand &command) {
 }
 
 int64_t tp::runtime::gemmScratch(const GemmCommand &command) {
-  int64_t packed =
-      command.rows
-          ? packedRowsBytes(command.m, command.n, command.k,
-                            byteSize(command.dtype), byteSize(command.cDtype))
-          : 0;
+  int64_t packed = 0;
+  if (command.rows)
+    packed = packedRowsBytes(command.m, command.n, command.k,
+                             byteSize(command.dtype), byteSize(command.cDtype));
+  if (command.terms)
+    packed =
+        packedTermsBytes(command.m, command.n, command.k,
+                         byteSize(command.dtype), byteSize(command.bDtype));
   return productScratch(command) + packed;
 }
 
 void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
                        const GemmBuffers &buffers, void *scratch) {
   auto *floats = static_cast<float *>(scratch);
-  // Where chosen rows are packed.
+  // Where what is chosen is packed.
   char *packed = static_cast<char *>(scratch) + productScratch(command);
   bool narrowA = isNarrow(command.dtype), narrowB = isNarrow(command.bDtype);
   if (narrowA && narrowB) {

@@ -18,6 +18,8 @@ struct GemmBuffers {
   void *c;
   /// Null, or which rows of C are computed; the others stay.
   const bool *rows = nullptr;
+  /// Null, or which columns of op(A) and rows of op(B) are multiplied.
+  const bool *terms = nullptr;
   /// Null, or which matrix of a table each B is.
   const int64_t *places = nullptr;
 };
@@ -31,7 +33,7 @@ void gemm(const GemmCommand &command, const Coordinates &rank,
           const GemmBuffers &buffers, void *scratch);
 
 /// The bytes that gemm works in for `command`: some for f16 and bf16, and where
-/// it computes some rows.
+/// it computes some rows or multiplies some terms.
 int64_t gemmScratch(const GemmCommand &command);
 
 /// Tells the libraries behind gemm that the calling thread's products are

@@ -21,11 +21,13 @@ void tp::runtime::writeBuffer(JsonWriter &json, std::string_view name,
 }
 
 void tp::runtime::writeChoosers(JsonWriter &json, const GemmCommand &gemm) {
-  if (const auto &rows = gemm.rows)
-    json.objectMember("rows", [&] {
-      writeBuffer(json, "buffer", rows->buffer);
-      json.member("strides", rows->strides);
-    });
+  for (auto [name, mask] :
+       {std::pair("rows", &gemm.rows), std::pair("terms", &gemm.terms)})
+    if (*mask)
+      json.objectMember(name, [&] {
+        writeBuffer(json, "buffer", (*mask)->buffer);
+        json.member("strides", (*mask)->strides);
+      });
   if (const auto &lookup = gemm.lookup)
     json.objectMember("lookup", [&] {
       writeBuffer(json, "buffer", lookup->buffer);

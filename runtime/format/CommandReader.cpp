@@ -228,8 +228,8 @@ public:
         {"command",    "dtype",    "b_dtype",      "c_dtype",  "m",
          "n",          "k",        "alpha",        "beta",     "a",
          "b",          "c",        "batch",        "residual", "bias",
-         "activation", "rows",     "lookup",       "module",   "location",
-         "queue",      "wait_for", "with_previous"});
+         "activation", "rows",     "terms",        "lookup",   "module",
+         "location",   "queue",    "wait_for",     "with_previous"});
     for (const char *key : {"residual", "bias", "activation"})
       if (auto value = cuda ? std::nullopt : reader.find(key))
         value->error("a gemm of a cuda target alone has it");
@@ -265,13 +265,14 @@ public:
     if (auto activation = reader.find("activation"))
       gemm.activation =
           readEnum<Activation>(*activation, numActivations, "activation");
-    if (auto rows = reader.find("rows")) {
-      rows->only({"buffer", "strides"});
-      gemm.rows = {readBuffer(rows->at("buffer")),
-                   rows->at("strides").integers()};
-      if (cuda)
-        rows->error("a gemm of a cpu target alone has it");
-    }
+    for (auto [key, to] :
+         {std::pair("rows", &gemm.rows), std::pair("terms", &gemm.terms)})
+      if (auto mask = reader.find(key)) {
+        mask->only({"buffer", "strides"});
+        *to = {readBuffer(mask->at("buffer")), mask->at("strides").integers()};
+        if (cuda)
+          mask->error("a gemm of a cpu target alone has it");
+      }
     if (auto lookup = reader.find("lookup")) {
       lookup->only({"buffer", "strides", "step", "count"});
       gemm.lookup = {

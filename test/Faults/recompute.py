@@ -1,6 +1,7 @@
 """Faults in what is computed again in the backward pass, and in what keeps it apart from the
 forward pass in the stages behind."""
 
+BUCKETS = "Transforms/Partition/bucket-collectives.mlir"
 RECOMPUTE = "Transforms/Plan/recompute.mlir"
 RECOMPUTE_INVALID = "Transforms/Plan/recompute-invalid.mlir"
 VERIFY_BOUND = "Transforms/Plan/verify-bound.mlir"
@@ -81,6 +82,12 @@ FAULTS = {
          "return «module.starts_with(\"bwd:\")»;", "false", FULLY_SHARD),
     ],
     "lib/Transforms/Partition/BucketChooser.cpp": [
+        ("what is copied faster than a latency lasts is sent alone",
+         "if (ring > small.onLink && «copied > small.inMemory / 2»)",
+         "true", BUCKETS),
+        ("collectives are copied whatever that takes",
+         "if (ring > small.onLink && «copied > small.inMemory / 2»)",
+         "false", BUCKETS),
         ("a collective of the backward pass runs with one of the forward pass",
          "if («computesAgain && isOfBackwardPass(op->getLoc())»)",
          "false", RECOMPUTE),

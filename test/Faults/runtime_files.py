@@ -34,6 +34,7 @@ CALL_CHECK = "runtime/format/check/ManifestCheckCalls.cpp"
 CALLS = "ManifestCallTest.*"
 ROUND_TRIP = "ManifestRoundTripTest.*"
 TOOL = "TpRunTest.*"
+TERMS = "GemmTest.SomeTerms"
 
 # (what, file, text, text instead, tests of GoogleTest)
 FAULTS = [
@@ -48,6 +49,25 @@ FAULTS = [
     ("calls: numbers are read up to their third letter", "runtime/format/CallAttributes.cpp",
      "    T number = 0;\n    const char *end = text.data() + text.size();",
      "    T number = 0;\n    const char *end =\n        text.data() + std::min<size_t>(text.size(), 3);", CALLS),
+    # Products of some terms.
+    ("terms: each block of them overwrites the last", "runtime/core/SomeTerms.h",
+     "    block.beta = isFirst ? p.beta : Sum(1);\n", "    block.beta = p.beta;\n", TERMS),
+    ("terms: without any, C stays", "runtime/core/SomeTerms.h",
+     "  if (isFirst)\n    scaleRows(p);\n", "", TERMS),
+    ("terms: columns of A are its rows", "runtime/core/SomeTerms.h",
+     "MatrixForm columnsOfA = {!p.aForm.transpose, p.aForm.ld};",
+     "MatrixForm columnsOfA = p.aForm;", TERMS),
+    ("terms: those that follow each other start at the first", "runtime/core/SomeTerms.h",
+     "      block.b = p.b + places[0] * (p.bForm.transpose ? 1 : p.bForm.ld);\n",
+     "      block.b = p.b;\n", TERMS),
+    ("terms: one list for all of a batch", GEMM,
+     "        offsetTerms += index[d] * command.terms->strides[d];\n", "", TERMS),
+    ("terms: beside rows", "runtime/format/check/ManifestCheckGemm.cpp",
+     "  if (command.rows && command.terms && mistake.empty())\n", "  if (false)\n",
+     "*Mistake*"),
+    ("terms: along m", "runtime/format/check/ManifestCheckGemm.cpp",
+     "std::tuple(\"the terms\", &command.terms, command.k)",
+     "std::tuple(\"the terms\", &command.terms, int64_t(1))", "*Mistake*"),
     # Partial ports.
     ("partial: every rank gets the array as its addend", PORT,
      "      result.identity = identityOf(dtype, *reduction);\n", "      (void)0;\n",

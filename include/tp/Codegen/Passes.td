@@ -144,7 +144,7 @@ def MergeGemms : Pass<"tp-merge-gemms", "::mlir::ModuleOp"> {
 }
 
 def SkipRows : Pass<"tp-skip-rows", "::mlir::ModuleOp"> {
-  let summary = "Note of which values some rows are needed";
+  let summary = "Note of which values some rows are needed, and of which sums some terms";
   let description = [{
     A mixture of experts whose experts are a dimension computes every token with
     every expert, and selects the results of those that a token has chosen. The
@@ -153,7 +153,13 @@ def SkipRows : Pass<"tp-skip-rows", "::mlir::ModuleOp"> {
     ops, views and products. It notes that with `tp.needed` behind products, and
     behind element by element ops, of which whole rows are not needed. What makes
     the condition moves before them. tp-assign-storage lets GEMMs (`rows`) and
-    kernels (`where`) leave these rows out, where they lie so in memory.
+    kernels (`where`) leave these rows out, where they lie so in memory. A select
+    takes one side where its result is needed under its own condition.
+
+    The gradient of an expert's weights is a sum over all tokens, of products of two
+    tensors that are selected by one condition and zero elsewhere. Such a product
+    gets the condition as an operand, and adds a term where it is true; GEMMs
+    (`terms`) leave the others out.
 
     Results are the same. For processors; elsewhere the pass does nothing.
 

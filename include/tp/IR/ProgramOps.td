@@ -288,6 +288,9 @@ def TP_GemmOp : TP_CommandOp<"gemm", [AttrSizedOperandSegments]> {
     have any value afterwards. It excludes beta and what is added, and is for
     processors alone.
 
+    With `terms`, i1 of batch x k, only columns of a and rows of b with true are
+    read and multiplied. It excludes `rows`, and is for processors alone.
+
     With `lookup`, i64 of batch, b is a table of matrices, count x k x n, and the
     product at an index of batch takes the one whose number the places have there:
     the nearest one where there is none of that number. For processors alone.
@@ -304,6 +307,7 @@ def TP_GemmOp : TP_CommandOp<"gemm", [AttrSizedOperandSegments]> {
                        Optional<AnyStaticShapeMemRef>:$residual,
                        Optional<AnyStaticShapeMemRef>:$bias,
                        Optional<AnyStaticShapeMemRef>:$rows,
+                       Optional<AnyStaticShapeMemRef>:$terms,
                        Optional<AnyStaticShapeMemRef>:$places,
                        DefaultValuedAttr<F64Attr, "1.0">:$alpha,
                        DefaultValuedAttr<F64Attr, "0.0">:$beta,
@@ -311,9 +315,10 @@ def TP_GemmOp : TP_CommandOp<"gemm", [AttrSizedOperandSegments]> {
                        UnitAttr:$gelu);
   let assemblyFormat = [{
     $a `,` $b `into` $c (`plus` $residual^)? (`bias` $bias^)? (`gelu` $gelu^)?
-    (`rows` $rows^)? (`lookup` $places^)? attr-dict `:` type($a) `,` type($b) `,` type($c)
+    (`rows` $rows^)? (`terms` $terms^)? (`lookup` $places^)? attr-dict
+    `:` type($a) `,` type($b) `,` type($c)
     (`plus` type($residual)^)? (`bias` type($bias)^)? (`rows` type($rows)^)?
-    (`lookup` type($places)^)?
+    (`terms` type($terms)^)? (`lookup` type($places)^)?
   }];
 }
 

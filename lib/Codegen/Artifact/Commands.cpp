@@ -190,11 +190,12 @@ CommandDescriber::describe(tp::GemmOp op) const {
              << op.getBias().getType();
     command.bias = bufferRef(buffers, op.getBias());
   }
-  if (op.getRows()) {
-    auto type = cast<MemRefType>(op.getRows().getType());
-    command.rows = {bufferRef(buffers, op.getRows()),
-                    ArrayRef(stridesOf(type).strides).vec()};
-  }
+  for (auto [value, mask] : {std::pair(op.getRows(), &command.rows),
+                             std::pair(op.getTerms(), &command.terms)})
+    if (value)
+      *mask = {bufferRef(buffers, value),
+               ArrayRef(stridesOf(cast<MemRefType>(value.getType())).strides)
+                   .vec()};
   if (op.getPlaces()) {
     auto type = cast<MemRefType>(op.getPlaces().getType());
     command.lookup = {bufferRef(buffers, op.getPlaces()),

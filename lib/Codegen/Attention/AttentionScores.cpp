@@ -81,7 +81,7 @@ std::optional<Contraction> tp::target::plainProduct(const Element *element) {
   Operation *op = element->value.getDefiningOp();
   std::optional<Contraction> contraction =
       op ? contractionOf(op) : std::nullopt;
-  if (!contraction || !contraction->prefixes.empty() ||
+  if (!contraction || !contraction->addsAll() ||
       !startsFrom(element, [](const APFloat &value) { return value.isZero(); }))
     return std::nullopt;
   return contraction;

@@ -29,7 +29,8 @@ SmallVector<Value, 4> Gemm::reads() const {
   SmallVector<Value, 4> values = {a.root, b.root};
   if (addsToC())
     values.push_back(c.root);
-  for (const std::optional<GemmOperand> &term : {residual, bias, rows, places})
+  for (const std::optional<GemmOperand> &term :
+       {residual, bias, rows, terms, places})
     if (term)
       values.push_back(term->root);
   return values;
@@ -94,7 +95,7 @@ bool StoragePlan::isWholeWithoutTerms(const Contraction &contraction,
 std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction) const {
   std::optional<Gemm> whole = analyse(contraction, nullptr);
   const NeededWhere *needed = neededOf(contraction.result);
-  if (!whole || !needed || whole->beta != 0)
+  if (!whole || !needed || whole->beta != 0 || contraction.terms)
     return whole;
   std::optional<Gemm> some = analyse(contraction, needed);
   bool isAsLarge = some && some->m == whole->m && some->n == whole->n &&
@@ -130,6 +131,11 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction,
   if (needed) {
     maps.push_back(needed->place.compose(sum));
     values.push_back(needed->condition);
+  }
+  size_t termsTerm = values.size();
+  if (contraction.terms) {
+    maps.push_back(op.getMatchingIndexingMap(contraction.terms));
+    values.push_back(contraction.terms->get());
   }
   size_t placesTerm = values.size();
   // The kinds of loops follow the operand, though it is a table's.
@@ -229,6 +235,8 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction,
   GemmExtras extras;
   if (needed)
     extras.rows = chooserAt(rowsTerm);
+  if (contraction.terms)
+    extras.chosenTerms = chooserAt(termsTerm);
   if (lookedUp)
     extras.places = chooserAt(placesTerm);
   for (size_t i = 3; i < 3 + epilogue.terms.size(); ++i) {

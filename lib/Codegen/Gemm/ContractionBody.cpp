@@ -166,6 +166,21 @@ std::optional<RankIndex> MaskReader::compute(Value value) {
   return result;
 }
 
+/// The select by which a term is added or left out, as an element of an operand
+/// says.
+static arith::SelectOp termsSelect(linalg::LinalgOp op, Value sum) {
+  auto select = sum.getDefiningOp<arith::SelectOp>();
+  auto argument = select ? dyn_cast<BlockArgument>(select.getCondition())
+                         : BlockArgument();
+  if (!argument || argument.getOwner() != op.getBlock() ||
+      select.getFalseValue() !=
+          op.getMatchingBlockArgument(op.getDpsInitOperand(0)))
+    return {};
+  OpOperand *operand = operandOfArgument(op, argument);
+  return isa<RankedTensorType>(operand->get().getType()) ? select
+                                                         : arith::SelectOp();
+}
+
 std::optional<Contraction> tp::target::contractionOf(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp || !linalgOp.hasPureTensorSemantics() ||
@@ -185,6 +200,12 @@ std::optional<Contraction> tp::target::contractionOf(Operation *op) {
   // All that the body does; anything else would be lost.
   llvm::SmallPtrSet<Operation *, 16> matched = {yield};
   Value sum = yield->getOperand(0);
+  if (auto select = termsSelect(linalgOp, sum)) {
+    contraction.terms =
+        operandOfArgument(linalgOp, cast<BlockArgument>(select.getCondition()));
+    matched.insert(select);
+    sum = select.getTrueValue();
+  }
   if (auto select = sum.getDefiningOp<arith::SelectOp>()) {
     MaskReader reader(linalgOp, matched);
     if (select.getFalseValue() != accumulator ||
@@ -223,6 +244,13 @@ std::optional<Contraction> tp::target::contractionOf(Operation *op) {
   // vectors, which a kernel adds up beside what else is done with them.
   AffineMap lhs = linalgOp.getMatchingIndexingMap(contraction.lhs),
             rhs = linalgOp.getMatchingIndexingMap(contraction.rhs);
+  if (contraction.terms) {
+    AffineMap terms = linalgOp.getMatchingIndexingMap(contraction.terms);
+    for (unsigned loop : llvm::seq(terms.getNumDims()))
+      if (terms.isFunctionOfDim(loop) &&
+          !(lhs.isFunctionOfDim(loop) && rhs.isFunctionOfDim(loop)))
+        return std::nullopt;
+  }
   for (auto [loop, extent] : llvm::enumerate(linalgOp.getStaticLoopRanges()))
     if (extent > 1 && lhs.isFunctionOfDim(loop) != rhs.isFunctionOfDim(loop))
       return contraction;

@@ -97,7 +97,8 @@ void StoragePlan::setGemm(Operation *op, const Contraction &contraction,
     roots.insert(gemmSource(operand->get(), alpha));
   for (const EpilogueTerm &term : contraction.epilogue.terms)
     roots.insert(rootOf(term.value));
-  for (const std::optional<GemmOperand> &chooser : {gemm.rows, gemm.places})
+  for (const std::optional<GemmOperand> &chooser :
+       {gemm.rows, gemm.terms, gemm.places})
     if (chooser)
       roots.insert(chooser->root);
   for (Value root : roots)
@@ -219,13 +220,14 @@ void StoragePlan::chooseGemms() {
     bool held = holds(contraction);
     while (!held && shorten(op, contraction))
       held = holds(contraction);
-    for (Value operand : {contraction.lhs->get(), contraction.rhs->get()}) {
+    for (OpOperand *operand :
+         {contraction.terms, contraction.lhs, contraction.rhs}) {
       if (held)
         break;
       // A copy of the operand in its own order.
-      if (isStored(operand))
+      if (!operand || isStored(operand->get()))
         continue;
-      pack(operand);
+      pack(operand->get());
       held = analyse(contraction).has_value();
     }
     if (!held && requesters.contains(keptOf(contraction.result))) {

@@ -99,18 +99,24 @@ static bool setTerm(Gemm &gemm, const GemmLoop &m, const GemmLoop &n,
   return setOperand(*gemm.residual, gemm.m, rows, gemm.n, columns, false);
 }
 
-/// Sets the rows that are computed: the condition is the same for a whole row.
-static bool setRows(Gemm &gemm, const GemmLoop &m, const GemmLoop &n,
-                    ArrayRef<GemmLoop> batch, Chooser rows) {
-  rows.operand.ld = m.stride[rows.term];
-  for (const GemmLoop &loop : batch)
-    rows.operand.batchStrides.push_back(loop.stride[rows.term]);
-  bool countsDown =
-      rows.operand.ld < 0 ||
-      llvm::any_of(
-          rows.operand.batchStrides, [](int64_t stride) { return stride < 0; });
-  gemm.rows = std::move(rows.operand);
-  return !countsDown && (n.extent == 1 || n.stride[rows.term] == 0);
+/// The mask `chooser` along `loop`; none if an element of it moves with one of
+/// the `others`, or counts down.
+static std::optional<GemmOperand> maskAlong(const GemmLoop &loop,
+                                            ArrayRef<GemmLoop> others,
+                                            ArrayRef<GemmLoop> batch,
+                                            Chooser chooser) {
+  GemmOperand &mask = chooser.operand;
+  mask.ld = loop.stride[chooser.term];
+  for (const GemmLoop &outer : batch)
+    mask.batchStrides.push_back(outer.stride[chooser.term]);
+  auto isNegative = [](int64_t stride) { return stride < 0; };
+  auto moves = [&](const GemmLoop &other) {
+    return other.extent > 1 && other.stride[chooser.term] != 0;
+  };
+  if (mask.ld < 0 || llvm::any_of(mask.batchStrides, isNegative) ||
+      llvm::any_of(others, moves))
+    return std::nullopt;
+  return std::move(mask);
 }
 
 /// Sets the places of the matrices of B in a table. The table's matrices move
@@ -136,7 +142,10 @@ bool tp::target::assembleGemm(Gemm &gemm, LoopsByKind loops,
           return false;
   joinLoops(m, {0, 2, 3, 4});
   joinLoops(n, {1, 2, 3, 4});
-  joinLoops(k, {0, 1});
+  if (extras.chosenTerms)
+    joinLoops(k, {0, 1, extras.chosenTerms->term});
+  else
+    joinLoops(k, {0, 1});
   if (k.size() > 1)
     return false;
   GemmLoop kLoop = k.empty() ? GemmLoop{1, {}} : k.front();
@@ -169,7 +178,12 @@ bool tp::target::assembleGemm(Gemm &gemm, LoopsByKind loops,
   for (auto [i, term] : llvm::enumerate(extras.terms))
     if (!setTerm(gemm, mLoop, nLoop, batch, 3 + i, term))
       return false;
-  if (extras.rows && !setRows(gemm, mLoop, nLoop, batch, *extras.rows))
+  if (extras.rows &&
+      !(gemm.rows = maskAlong(mLoop, nLoop, batch, *extras.rows)))
+    return false;
+  if (extras.chosenTerms &&
+      !(gemm.terms = maskAlong(kLoop, {mLoop, nLoop}, batch,
+                               *extras.chosenTerms)))
     return false;
   if (extras.places && !setPlaces(gemm, batch, *extras.places))
     return false;

@@ -31,7 +31,7 @@ struct Chooser {
 struct GemmExtras {
   /// Of an epilogue: added, in this order among the strides.
   llvm::ArrayRef<GemmOperand> terms;
-  std::optional<Chooser> rows, places;
+  std::optional<Chooser> rows, chosenTerms, places;
 };
 
 /// The loops of a contraction by their kinds.

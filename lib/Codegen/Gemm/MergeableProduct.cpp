@@ -234,7 +234,7 @@ tp::target::mergeableProduct(Operation *op,
                              const llvm::MapVector<unsigned, unsigned> &updated,
                              const TargetTraits &traits) {
   std::optional<Contraction> contraction = contractionOf(op);
-  if (!contraction || !contraction->prefixes.empty() ||
+  if (!contraction || !contraction->addsAll() ||
       !hasFactorsOfGemm(*contraction, traits))
     return std::nullopt;
   auto product =

@@ -173,7 +173,7 @@ void StoragePlan::takeLookups() {
   for (Operation &op : llvm::make_early_inc_range(function.front())) {
     // An attention reads its keys and values from memory of their own.
     std::optional<Contraction> contraction = contractionOf(&op);
-    if (!contraction || attentionOfStep(&op))
+    if (!contraction || contraction->terms || attentionOfStep(&op))
       continue;
     for (OpOperand *operand : {contraction->lhs, contraction->rhs}) {
       Value value = operand->get();

@@ -29,7 +29,8 @@ struct WidenContraction : OpInterfaceRewritePattern<linalg::LinalgOp> {
   LogicalResult matchAndRewrite(linalg::LinalgOp op,
                                 PatternRewriter &rewriter) const override {
     std::optional<Contraction> contraction = contractionOf(op);
-    if (!contraction || hasFactorsOfGemm(*contraction, traits))
+    if (!contraction || contraction->terms ||
+        hasFactorsOfGemm(*contraction, traits))
       return failure();
     auto result = cast<RankedTensorType>(op->getResult(0).getType());
     OpOperand *operands[2] = {contraction->lhs, contraction->rhs};

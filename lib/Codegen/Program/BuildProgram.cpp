@@ -180,25 +180,28 @@ void ProgramBuilder::addGemm(const Gemm &gemm) {
   Value b = gemm.places ? viewOf(table, gemm.k, gemm.n, {gemm.tableSize})
                         : viewOf(gemm.b, gemm.k, gemm.n, gemm.batch);
   Value c = viewOf(gemm.c, gemm.m, gemm.n, gemm.batch);
-  Value residual, bias, rows, places;
+  Value residual, bias, places;
   if (gemm.residual)
     residual = viewOf(*gemm.residual, gemm.m, gemm.n, gemm.batch);
   if (gemm.bias)
     bias = reinterpret(builder, bufferOf(gemm.bias->root),
                        gemm.bias->elementOffset, {gemm.n}, {1});
-  if (gemm.rows) {
-    SmallVector<int64_t> sizes(gemm.batch), strides(gemm.rows->batchStrides);
-    sizes.push_back(gemm.m);
-    strides.push_back(gemm.rows->ld);
-    rows = reinterpret(builder, bufferOf(gemm.rows->root),
-                       gemm.rows->elementOffset, sizes, strides);
-  }
+  auto maskOf = [&](const std::optional<GemmOperand> &mask, int64_t size) {
+    if (!mask)
+      return Value();
+    SmallVector<int64_t> sizes(gemm.batch), strides(mask->batchStrides);
+    sizes.push_back(size);
+    strides.push_back(mask->ld);
+    return reinterpret(builder, bufferOf(mask->root), mask->elementOffset,
+                       sizes, strides);
+  };
+  Value rows = maskOf(gemm.rows, gemm.m), terms = maskOf(gemm.terms, gemm.k);
   if (gemm.places)
     places = reinterpret(builder, bufferOf(gemm.places->root),
                          gemm.places->elementOffset, gemm.batch,
                          gemm.places->batchStrides);
   tp::GemmOp::create(
-      builder, gemm.op->getLoc(), a, b, c, residual, bias, rows, places,
+      builder, gemm.op->getLoc(), a, b, c, residual, bias, rows, terms, places,
       builder.getF64FloatAttr(gemm.alpha), builder.getF64FloatAttr(gemm.beta),
       gemm.kOfRank.empty() ? DenseI64ArrayAttr()
                            : builder.getDenseI64ArrayAttr(gemm.kOfRank),

@@ -212,6 +212,8 @@ LogicalResult ProgramVerifier::verifyTarget(Operation *op) {
     return refuse("an epilogue");
   if (!traits.leavesRows && gemm.getRows())
     return refuse("a product of some rows");
+  if (!traits.leavesRows && gemm.getTerms())
+    return refuse("a product of some terms");
   if (!traits.looksUpMatrices && gemm.getPlaces())
     return refuse("a product that looks up matrices");
   Type type = getElementTypeOrSelf(gemm.getA()),

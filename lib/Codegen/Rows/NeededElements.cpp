@@ -20,6 +20,27 @@ void Needed::join(const Needed &other) {
     *this = all();
 }
 
+std::optional<Condition> tp::target::conditionOf(linalg::LinalgOp op,
+                                                 arith::SelectOp select) {
+  auto argument = dyn_cast<BlockArgument>(select.getCondition());
+  if (!argument || argument.getOwner() != op.getBlock() ||
+      isa<ShapedType>(select.getType()))
+    return std::nullopt;
+  OpOperand *operand = operandOfArgument(op, argument);
+  if (!op.isDpsInput(operand) ||
+      !isa<RankedTensorType>(operand->get().getType()))
+    return std::nullopt;
+  Condition condition{operand->get(), op.getMatchingIndexingMap(operand)};
+  // One condition may be read through several views.
+  while (std::optional<View> view = viewOf(condition.value)) {
+    if (!view->symbols.values.empty())
+      break;
+    condition.value = view->source;
+    condition.place = view->map.compose(condition.place);
+  }
+  return condition;
+}
+
 namespace {
 class NeedFinder {
 public:
@@ -48,12 +69,13 @@ static Needed overIndices(Needed need, ArrayRef<AffineExpr> exprs,
     if (auto old = dyn_cast<AffineDimExpr>(expr))
       places[old.getPosition()] = getAffineDimExpr(dim, context);
   for (auto [dim, place] : llvm::enumerate(places)) {
-    if (!place && need.place.isFunctionOfDim(dim))
+    if (!place && need.condition.place.isFunctionOfDim(dim))
       return Needed::all();
     if (!place)
       place = getAffineConstantExpr(0, context);
   }
-  need.place = need.place.replaceDimsAndSymbols(places, {}, exprs.size(), 0);
+  AffineMap &place = need.condition.place;
+  place = place.replaceDimsAndSymbols(places, {}, exprs.size(), 0);
   return need;
 }
 
@@ -76,20 +98,15 @@ void NeedFinder::addLinalg(linalg::LinalgOp op) {
     Needed need = needs.lookup(result);
     AffineMap map = op.getIndexingMapMatchingResult(cast<OpResult>(result));
     if (need.isSome())
-      need.place = need.place.compose(map);
+      need.condition.place = need.condition.place.compose(map);
     scalars[yielded].join(need);
   }
-  auto conditionOf = [&](arith::SelectOp select, bool wanted) {
-    auto argument = dyn_cast<BlockArgument>(select.getCondition());
-    if (!argument || argument.getOwner() != body ||
-        isa<ShapedType>(select.getType()))
+  auto neededBy = [&](arith::SelectOp select, bool wanted) {
+    std::optional<Condition> condition = conditionOf(op, select);
+    if (!condition)
       return Needed::all();
-    OpOperand *operand = operandOfArgument(op, argument);
-    if (!op.isDpsInput(operand) ||
-        !isa<RankedTensorType>(operand->get().getType()))
-      return Needed::all();
-    return Needed{Needed::Kind::Some, operand->get(),
-                  op.getMatchingIndexingMap(operand), wanted};
+    condition->wanted = wanted;
+    return Needed{Needed::Kind::Some, *condition};
   };
   for (Operation &inner : llvm::reverse(body->without_terminator())) {
     Needed need;
@@ -102,7 +119,7 @@ void NeedFinder::addLinalg(linalg::LinalgOp op) {
       auto select = dyn_cast<arith::SelectOp>(inner);
       if (select && operand.getOperandNumber() > 0 &&
           need.kind == Needed::Kind::All)
-        own = conditionOf(select, operand.getOperandNumber() == 1);
+        own = neededBy(select, operand.getOperandNumber() == 1);
       scalars[operand.get()].join(own);
       // A tensor that an op of the body reads somewhere.
       if (isa<RankedTensorType>(operand.get().getType()))

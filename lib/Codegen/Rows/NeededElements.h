@@ -15,27 +15,36 @@
 #ifndef TP_LIB_CODEGEN_ROWS_NEEDEDELEMENTS_H
 #define TP_LIB_CODEGEN_ROWS_NEEDEDELEMENTS_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace tp::target {
 
+/// That the element of `value`, i1, at place(index) is `wanted`.
+struct Condition {
+  mlir::Value value;
+  mlir::AffineMap place;
+  bool wanted = true;
+  bool operator==(const Condition &) const = default;
+};
+
+/// The condition of a select in the body of `op`, over its loops: an element of
+/// an operand, or of what the operand is a view of. None where it is something
+/// else.
+std::optional<Condition> conditionOf(mlir::linalg::LinalgOp op,
+                                     mlir::arith::SelectOp select);
+
 /// The elements of a tensor that matter, whatever the others are.
 struct Needed {
   enum class Kind { None, Some, All };
   Kind kind = Kind::None;
-  /// Some: the element at an index is needed where the element of `condition`,
-  /// i1, at place(index) is `wanted`.
-  mlir::Value condition;
-  mlir::AffineMap place;
-  bool wanted = true;
+  /// Some: where an element is needed.
+  Condition condition = {};
 
-  static Needed all() { return {Kind::All, {}, {}, true}; }
+  static Needed all() { return {Kind::All}; }
   bool isSome() const { return kind == Kind::Some; }
-  bool operator==(const Needed &other) const {
-    return kind == other.kind && condition == other.condition &&
-           place == other.place && wanted == other.wanted;
-  }
+  bool operator==(const Needed &) const = default;
   /// What is needed for this and for `other`.
   void join(const Needed &other);
 };

@@ -12,6 +12,7 @@
 #include "SkipRows.h"
 #include "CodegenPlan.h"
 #include "NeededElements.h"
+#include "SkipTerms.h"
 #include "Storage/Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -41,15 +42,15 @@ public:
 
 private:
   bool makeAvailable(Value condition, Operation *user);
-  Value conditionOf(const Needed &needed, Operation *op);
-  void skip(const Needed &needed, Operation *op);
+  Value maskOf(Condition needed, Operation *op);
+  void skip(const Condition &needed, Operation *op);
 
   func::FuncOp function;
   /// Of the ops before any was moved; one that is moved has that of the op that
   /// it was moved to.
   llvm::DenseMap<Operation *, size_t> places;
   /// Of the shapes that tp.needed takes, by what they are made of.
-  std::vector<std::pair<Needed, Value>> conditions;
+  std::vector<std::pair<Condition, Value>> masks;
 };
 } // namespace
 
@@ -83,10 +84,29 @@ static bool isWorth(Operation &op, AffineMap place) {
   };
   unsigned rank = place.getNumDims();
   return linalgOp && linalgOp.hasPureTensorSemantics() &&
-         isElementwise(linalgOp) &&
+         isElementwise(linalgOp) && !viewOf(op.getResult(0)) &&
          llvm::any_of(linalgOp.getDpsInputOperands(), isTensor) && rank > 0 &&
          !place.isFunctionOfDim(rank - 1) &&
          shapeOf(op.getResult(0)).back() > 1;
+}
+
+/// Of what is needed under a condition, a select by that condition takes one
+/// side.
+static void takeSelected(linalg::LinalgOp op, Condition needed) {
+  if (!op.hasPureTensorSemantics() || op->getNumResults() != 1 ||
+      !isElementwise(op))
+    return;
+  needed.place = needed.place.compose(
+      op.getIndexingMapMatchingResult(cast<OpResult>(op->getResult(0))));
+  for (auto select : llvm::make_early_inc_range(
+           op.getBlock()->getOps<arith::SelectOp>())) {
+    std::optional<Condition> own = conditionOf(op, select);
+    if (!own || own->value != needed.value || own->place != needed.place)
+      continue;
+    select.replaceAllUsesWith(needed.wanted ? select.getTrueValue()
+                                            : select.getFalseValue());
+    select.erase();
+  }
 }
 
 /// Whether `condition` is there before `user`, perhaps once what makes it has
@@ -117,7 +137,7 @@ bool RowSkipper::makeAvailable(Value condition, Operation *user) {
 }
 
 /// The condition with a dimension for each of the result of `op`.
-Value RowSkipper::conditionOf(const Needed &needed, Operation *op) {
+Value RowSkipper::maskOf(Condition needed, Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   OpBuilder builder(op);
   SmallVector<int64_t> shape;
@@ -128,21 +148,18 @@ Value RowSkipper::conditionOf(const Needed &needed, Operation *op) {
     dims.push_back(depends ? builder.getAffineDimExpr(dim)
                            : builder.getAffineConstantExpr(0));
   }
-  AffineMap place =
-      needed.place.replaceDimsAndSymbols(dims, {}, shape.size(), 0);
-  Needed key = needed;
-  key.place = place;
-  for (auto &[known, value] : conditions)
-    if (known == key && shapeOf(value) == ArrayRef(shape))
+  needed.place = needed.place.replaceDimsAndSymbols(dims, {}, shape.size(), 0);
+  for (auto &[known, value] : masks)
+    if (known == needed && shapeOf(value) == ArrayRef(shape))
       return value;
-  Location loc = needed.condition.getLoc();
+  Location loc = needed.value.getLoc();
   Value empty =
       tensor::EmptyOp::create(builder, loc, shape, builder.getI1Type());
   SmallVector<utils::IteratorType> loops(shape.size(),
                                          utils::IteratorType::parallel);
   auto made = linalg::GenericOp::create(
-      builder, loc, empty.getType(), needed.condition, empty,
-      ArrayRef{place, builder.getMultiDimIdentityMap(shape.size())}, loops,
+      builder, loc, empty.getType(), needed.value, empty,
+      ArrayRef{needed.place, builder.getMultiDimIdentityMap(shape.size())}, loops,
       [&](OpBuilder &inner, Location, ValueRange arguments) {
         Value is = arguments[0];
         if (!needed.wanted) {
@@ -154,33 +171,37 @@ Value RowSkipper::conditionOf(const Needed &needed, Operation *op) {
       });
   for (Operation *maker : {empty.getDefiningOp(), made.getOperation()})
     places[maker] = places.lookup(op);
-  conditions.emplace_back(key, made.getResult(0));
+  masks.emplace_back(needed, made.getResult(0));
   return made.getResult(0);
 }
 
-void RowSkipper::skip(const Needed &needed, Operation *op) {
-  Value condition = conditionOf(needed, op), value = op->getResult(0);
+void RowSkipper::skip(const Condition &needed, Operation *op) {
+  Value mask = maskOf(needed, op), value = op->getResult(0);
   OpBuilder builder(op);
   builder.setInsertionPointAfter(op);
   auto some = tp::NeededOp::create(builder, op->getLoc(), value.getType(),
-                                   value, condition);
+                                   value, mask);
   value.replaceAllUsesExcept(some.getResult(), some);
   places[some] = places.lookup(op);
 }
 
 unsigned RowSkipper::run() {
   llvm::DenseMap<Value, Needed> needs = neededElements(function);
-  std::vector<std::pair<Operation *, Needed>> found;
+  std::vector<std::pair<Operation *, Condition>> found;
   for (Operation &op : function.front()) {
     if (op.getNumResults() != 1)
       continue;
     Needed needed = needs.lookup(op.getResult(0));
-    if (needed.isSome() && isWorth(op, needed.place))
-      found.emplace_back(&op, needed);
+    if (!needed.isSome())
+      continue;
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+      takeSelected(linalgOp, needed.condition);
+    if (isWorth(op, needed.condition.place))
+      found.emplace_back(&op, needed.condition);
   }
   unsigned skipped = 0;
   for (auto &[op, needed] : found)
-    if (makeAvailable(needed.condition, op)) {
+    if (makeAvailable(needed.value, op)) {
       skip(needed, op);
       ++skipped;
     }
@@ -189,7 +210,10 @@ unsigned RowSkipper::run() {
 
 unsigned tp::target::skipRows(func::FuncOp function,
                               const TargetTraits &traits) {
-  return traits.leavesRows ? RowSkipper(function).run() : 0;
+  if (!traits.leavesRows)
+    return 0;
+  unsigned numTerms = skipTerms(function);
+  return numTerms + RowSkipper(function).run();
 }
 
 namespace {

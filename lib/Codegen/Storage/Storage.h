@@ -54,6 +54,9 @@ struct Gemm {
   /// i1: the rows of C that are computed; others have any value. `ld` is the
   /// stride from one row to the next.
   std::optional<GemmOperand> rows;
+  /// i1: the columns of op(A) and rows of op(B) that are read and multiplied.
+  /// `ld` is the stride from one to the next.
+  std::optional<GemmOperand> terms;
   /// i64, for every index of `batch`: which of the matrices of a table B is.
   /// Those of other places than 0 to `tableSize` - 1 are the nearest.
   std::optional<GemmOperand> places;
@@ -96,6 +99,9 @@ struct LoopPrefix {
 struct Contraction {
   mlir::linalg::LinalgOp op;
   mlir::OpOperand *lhs = nullptr, *rhs = nullptr;
+  /// i1: which products are added; all where it is null. It has no loops but
+  /// those of both factors.
+  mlir::OpOperand *terms = nullptr;
   /// Its body extends an element of an operand before it multiplies.
   bool widens = false;
   /// What a GEMM writes: the op's result, or what the epilogue makes of it.
@@ -103,6 +109,9 @@ struct Contraction {
   Epilogue epilogue;
   /// Reduction loops that some rank does not run to the end, each once.
   llvm::SmallVector<LoopPrefix, 1> prefixes;
+
+  /// Whether every rank adds all products.
+  bool addsAll() const { return prefixes.empty() && !terms; }
 };
 std::optional<Contraction> contractionOf(mlir::Operation *op);
 /// Whether a GEMM of the target multiplies operands of these types: of one, or,

@@ -142,7 +142,8 @@ void StoragePlan::storeDemanded() {
       continue;
     }
     if (auto contraction = contractionOf(&op);
-        contraction && hasFactorsOfGemm(*contraction, traits)) {
+        contraction && (!contraction->terms || traits.leavesRows) &&
+        hasFactorsOfGemm(*contraction, traits)) {
       if (traits.hasEpilogues)
         takeEpilogues(*contraction);
       contractions.insert({&op, *contraction});
@@ -151,6 +152,8 @@ void StoragePlan::storeDemanded() {
         const Lookup *lookup = lookupOf(operand->get());
         store(lookup ? lookup->places : gemmSource(operand->get(), alpha));
       }
+      if (contraction->terms)
+        store(rootOf(contraction->terms->get()));
     }
     if (worksOnMemory(&op)) {
       for (Value result : op.getResults())

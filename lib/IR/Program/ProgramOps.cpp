@@ -211,6 +211,14 @@ LogicalResult GemmOp::verify() {
   if (getRows() &&
       (!getBeta().isZero() || getResidual() || getBias() || getGelu()))
     return emitOpError() << "with rows has beta 0, and nothing is added";
+  SmallVector<int64_t> terms(c.drop_back(2));
+  terms.push_back(a.back());
+  if (getTerms() && (shapeOf(getTerms()) != ArrayRef(terms) ||
+                     !getElementTypeOrSelf(getTerms()).isInteger(1)))
+    return emitOpError() << "the terms are i1 of batch x k, got "
+                         << getTerms().getType();
+  if (getTerms() && (getRows() || getResidual() || getBias() || getGelu()))
+    return emitOpError() << "with terms has no rows, and nothing is added";
   for (int64_t k : getKOfRank().value_or(ArrayRef<int64_t>()))
     if (k < 0 || k > a.back())
       return emitOpError() << "a rank's k is at most " << a.back() << ", got "

@@ -24,10 +24,9 @@ static constexpr int64_t latenciesOfBucket = 8;
 /// Of kinds and groups, each with a bucket that waits for more members.
 static constexpr size_t mostOpen = 64;
 
-/// Bytes that a rank sends in the time of a collective's latency: one that
-/// sends fewer waits longer than it sends.
-static int64_t bytesInLatency(const Machine &machine) {
-  return saturatingRound(machine.linkBandwidth * machine.collectiveLatency);
+static BucketChooser::BytesInLatency bytesInLatency(const Machine &machine) {
+  return {saturatingRound(machine.linkBandwidth * machine.collectiveLatency),
+          saturatingRound(machine.memoryBandwidth * machine.collectiveLatency)};
 }
 
 /// Nothing for what has no size that is known.
@@ -56,8 +55,8 @@ int64_t Bucket::limit() const {
                                                    : small * latenciesOfBucket;
 }
 
-int64_t BucketChooser::bytesInLatencyOver(AxesAttr axes) {
-  auto [it, isNew] = knownSmall.try_emplace(axes, 0);
+BucketChooser::BytesInLatency BucketChooser::bytesInLatencyOver(AxesAttr axes) {
+  auto [it, isNew] = knownSmall.try_emplace(axes);
   if (isNew)
     it->second = bytesInLatency(
         hardware.machineAlong(axes.getMesh().getValue(), axes.getParts()));
@@ -123,8 +122,11 @@ bool BucketChooser::join(Operation *op, Numbers &awaited) {
     return false;
   int64_t ring =
       ringBytes(collective->kind, std::max(*sent, *received), axes.groupSize());
-  int64_t small = bytesInLatencyOver(axes);
-  if (ring > small)
+  // A bucket saves a latency, and costs that its members' bytes are read and
+  // written, into its buffer and out of it.
+  BytesInLatency small = bytesInLatencyOver(axes);
+  int64_t copied = saturatingAdd(*sent, *received);
+  if (ring > small.onLink && copied > small.inMemory / 2)
     return false;
 
   Attribute how = op->getAttr("reduction");
@@ -156,7 +158,7 @@ bool BucketChooser::join(Operation *op, Numbers &awaited) {
     open[key] = buckets.size();
     buckets.emplace_back();
     buckets.back().key = key;
-    buckets.back().small = small;
+    buckets.back().small = small.onLink;
   }
   dropClosed(awaited);
   unsigned number = open[key];

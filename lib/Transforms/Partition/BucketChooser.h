@@ -32,7 +32,7 @@ struct Bucket {
   int64_t ringBytes = 0;
   /// Bytes of values that live longer because their users wait for this bucket.
   int64_t heldBytes = 0;
-  /// bytesInLatency on its link.
+  /// BytesInLatency::onLink of its ranks.
   int64_t small = 0;
   bool isOpen = true;
   /// Bytes of ringBytes, and of heldBytes, that make it full.
@@ -43,6 +43,14 @@ struct Bucket {
 
 class BucketChooser {
 public:
+  /// How many bytes take as long as the latency of a collective.
+  struct BytesInLatency {
+    /// Sent by a rank.
+    int64_t onLink = 0;
+    /// Read or written by a rank.
+    int64_t inMemory = 0;
+  };
+
   BucketChooser(const Hardware &hardware) : hardware(hardware) {}
 
   /// Fills buckets with collectives of `block`, and closes them.
@@ -56,7 +64,7 @@ public:
 private:
   using Numbers = llvm::SmallVector<unsigned, 2>;
 
-  int64_t bytesInLatencyOver(AxesAttr axes);
+  BytesInLatency bytesInLatencyOver(AxesAttr axes);
   /// The open buckets that `op` has to wait for, in order.
   Numbers awaitedBy(mlir::Operation *op);
   void dropClosed(Numbers &numbers);
@@ -69,7 +77,7 @@ private:
   const Hardware &hardware;
   /// Whether values are computed again in the backward pass (tp.kept).
   bool computesAgain = false;
-  llvm::DenseMap<AxesAttr, int64_t> knownSmall;
+  llvm::DenseMap<AxesAttr, BytesInLatency> knownSmall;
   llvm::DenseMap<BucketKey, unsigned> open;
   /// Of values that come from open buckets; buckets may be closed since.
   llvm::DenseMap<mlir::Value, Numbers> origins;

@@ -16,6 +16,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ..errors import ExportError, source_line
 from .checkpoints import Checkpoints
 from .decompositions import decomposition_table, gradients
+from .experts import differentiated
 from .gradients.assignments import assignments_kept
 from .gradients.autocast import inline_autocast
 from .gradients.grad_modes import change_copies, inline_grad_modes
@@ -95,6 +96,7 @@ def trace_step(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], tar
     marks, checkpoints = Marks(step.module), Checkpoints(step.module)
     with ExitStack() as stack:
         stack.enter_context(torch.enable_grad())
+        stack.enter_context(differentiated())
         # The fused kernels of attention and of recurrent layers have no form in linalg.
         stack.enter_context(sdpa_kernel(SDPBackend.MATH))
         stack.enter_context(torch.backends.mkldnn.flags(enabled=False))

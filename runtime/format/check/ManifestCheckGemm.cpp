@@ -10,10 +10,11 @@
 
 using namespace tp::runtime;
 
-/// The sizes of what the strides of the rows belong to.
-static std::vector<int64_t> sizesOfRows(const GemmCommand &command) {
+/// The sizes that the strides of a mask along `size` belong to.
+static std::vector<int64_t> sizesOfMask(const GemmCommand &command,
+                                        int64_t size) {
   std::vector<int64_t> sizes = command.batch;
-  sizes.push_back(command.m);
+  sizes.push_back(size);
   return sizes;
 }
 
@@ -42,9 +43,13 @@ std::string tp::runtime::checkChoosers(const GemmCommand &command) {
   std::string mistake;
   if (command.rows && command.beta != 0)
     mistake = "a gemm of some rows has beta 0";
-  if (command.rows && mistake.empty())
-    mistake = checkStrides("the rows", command.rows->strides.size(),
-                           sizesOfRows(command).size());
+  if (command.rows && command.terms && mistake.empty())
+    mistake = "a gemm is of some rows or of some terms";
+  for (auto [what, mask] : {std::pair("the rows", &command.rows),
+                            std::pair("the terms", &command.terms)})
+    if (*mask && mistake.empty())
+      mistake = checkStrides(what, (*mask)->strides.size(),
+                             command.batch.size() + 1);
   if (command.lookup && mistake.empty())
     mistake = checkLookup(command);
   return mistake;
@@ -72,11 +77,15 @@ static std::optional<int64_t> bytesOf(std::optional<int64_t> far,
 
 std::vector<ReadRange> tp::runtime::chooserRanges(const GemmCommand &command) {
   std::vector<ReadRange> ranges;
-  if (const auto &rows = command.rows)
-    ranges.push_back(
-        {rows->buffer,
-         bytesOf(reach(sizesOfRows(command), rows->strides), DataType::I1),
-         "the rows"});
+  for (auto [what, mask, size] :
+       {std::tuple("the rows", &command.rows, command.m),
+        std::tuple("the terms", &command.terms, command.k)})
+    if (*mask)
+      ranges.push_back(
+          {(*mask)->buffer,
+           bytesOf(reach(sizesOfMask(command, size), (*mask)->strides),
+                   DataType::I1),
+           what});
   if (const auto &lookup = command.lookup) {
     ranges.push_back(
         {lookup->buffer,

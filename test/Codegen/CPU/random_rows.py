@@ -1,6 +1,6 @@
 """Random programs whose last op selects some rows of what products and element by element ops
-make: rows that are not needed are left out, and the results stay what they are. Some products
-are with matrices that are looked up in a table. Compiled for one
+make, or adds up such rows: rows that are not needed are left out, and the results stay what they
+are. Some products are with matrices that are looked up in a table. Compiled for one
 rank with poisoned memory, and compared exactly with an evaluation in Python.
 
     random_rows.py TP_OPT TP_RUN FOLDER --seed=0 --count=20
@@ -111,23 +111,21 @@ class RowsProgram(Program):
                 f"to tensor<{'x'.join(map(str, shape))}xf32>")
         return self.emit(text, shape, lambda i: a.data[(*i[:-1], first + 2 * i[-1])])
 
-    def chosen(self, a):
-        """What is needed of `a`, and in place of the rest another number."""
-        rank = len(a.shape)
-        # Now and then columns, or elements.
-        last = rank - (self.rng.random() < 0.8)
+    def condition(self, a, last):
+        """A condition over some of the first `last` dimensions of `a`, and which these are."""
         dims = self.rng.sample(range(last), self.rng.randint(1, last))
         scores = self.constant([a.shape[d] for d in dims])
         limit = self.rng.randint(-4, 3)
-        own = range(len(dims))
         is_chosen = self.generic(
-            [(scores.name, scores.type)], [own], scores.shape, "i1",
+            [(scores.name, scores.type)], [range(len(dims))], scores.shape, "i1",
             f"      %l = arith.constant {limit}.0 : f32\n"
             "      %c = arith.cmpf ogt, %a0, %l : f32\n      linalg.yield %c : i1\n",
             lambda i: scores.data[i] > limit)
         self.values.remove(is_chosen)
-        number = self.rng.choice([0, 1, -2])
-        turned = self.rng.random() < 0.4
+        return is_chosen, dims
+
+    def selected(self, a, is_chosen, dims, number, turned=False):
+        """`a` where it is chosen, or, turned round, where it is not; else a number."""
         order = "%n, %a1" if turned else "%a1, %n"
 
         def element(i):
@@ -135,10 +133,50 @@ class RowsProgram(Program):
             return a.data[i] if keeps else float(number)
         shape = "x".join(map(str, is_chosen.shape))
         return self.generic(
-            [(is_chosen.name, f"tensor<{shape}xi1>"), (a.name, a.type)], [dims, range(rank)],
+            [(is_chosen.name, f"tensor<{shape}xi1>"), (a.name, a.type)], [dims, range(len(a.shape))],
             a.shape, "f32",
             f"      %n = arith.constant {number}.0 : f32\n"
             f"      %r = arith.select %a0, {order} : f32\n      linalg.yield %r : f32\n", element)
+
+    def chosen(self, a):
+        """What is needed of `a`, and in place of the rest another number."""
+        # Now and then columns, or elements.
+        condition = self.condition(a, len(a.shape) - (self.rng.random() < 0.8))
+        return self.selected(a, *condition, self.rng.choice([0, 1, -2]), self.rng.random() < 0.4)
+
+    def gradient(self, a):
+        """A sum over the rows of `a` and of another matrix, both selected. Mostly what is not chosen
+        is zero in both."""
+        rank = len(a.shape)
+        condition = self.condition(a, rank - 1)
+        right = self.constant([*a.shape[:-1], self.rng.choice([2, 3, 4, 6])])
+        if self.rng.random() < 0.5:
+            right = self.scaled(right)
+        number = 0 if self.rng.random() < 0.8 else 1
+        other = condition if self.rng.random() < 0.8 else self.condition(right, rank - 1)
+        left = self.selected(a, *condition, number)
+        right = self.selected(right, *other, 0)
+        shape = [*a.shape[:-2], a.shape[-1], right.shape[-1]]
+        empty = self.empty(shape)
+        init = self.emit(f"linalg.fill ins(%zero : f32) outs({empty.name} : {empty.type}) -> "
+                         f"{empty.type}", shape, lambda i: 0.0)
+        loops = ", ".join(f"d{i}" for i in range(rank + 1))
+        batch = [f"d{i}" for i in range(rank - 2)]
+        m, n, k = f"d{rank - 2}", f"d{rank - 1}", f"d{rank}"
+        maps = ", ".join(f"affine_map<({loops}) -> ({', '.join([*batch, *own])})>"
+                         for own in ([k, m], [k, n], [m, n]))
+        kinds = ", ".join(['"parallel"'] * rank + ['"reduction"'])
+
+        def element(i):
+            return sum(left.data[(*i[:-2], j, i[-2])] * right.data[(*i[:-2], j, i[-1])]
+                       for j in range(a.shape[-2]))
+        return self.emit(
+            f"linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}} "
+            f"ins({left.name}, {right.name} : {left.type}, {right.type}) "
+            f"outs({init.name} : {init.type}) {{\n"
+            "    ^bb0(%x: f32, %y: f32, %z: f32):\n      %p = arith.mulf %x, %y : f32\n"
+            "      %r = arith.addf %z, %p : f32\n      linalg.yield %r : f32\n"
+            f"    }} -> {init.type}", shape, element)
 
     def chain(self):
         value = self.product(self.matrix(self.rng.choice([2, 2, 3, 4])))
@@ -146,7 +184,7 @@ class RowsProgram(Program):
         for _ in range(self.rng.randint(0, 4)):
             value = self.rng.choice([self.product, self.scaled, self.scaled, self.halved])(value)
             made.append(value)
-        results = [self.chosen(value)]
+        results = [self.rng.choice([self.chosen, self.gradient])(value)]
         # What is read elsewhere too is needed there.
         if self.rng.random() < 0.3:
             results.append(self.rng.choice(made))
@@ -169,7 +207,7 @@ def run(tp_opt, tp_run, folder, seed):
                               capture_output=True, text=True, check=True).stdout
     commands = json.loads(manifest)["entries"][0]["program"]
     return (compare(tp_run, artifact, results, os.path.join(folder, f"rows-{seed}")),
-            {key for command in commands for key in ("rows", "lookup") if key in command})
+            {key for command in commands for key in ("rows", "terms", "lookup") if key in command})
 
 
 def main():
@@ -183,7 +221,7 @@ def main():
             failed += 1
             print(f"seed {seed}: {error}")
     print(f"{options.count - failed} programs equal, {failed} not, {some['rows']} with rows left "
-          f"out, {some['lookup']} with matrices looked up")
+          f"out, {some['terms']} with terms left out, {some['lookup']} with matrices looked up")
     return int(failed > 0)
 
 

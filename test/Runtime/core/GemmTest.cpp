@@ -30,7 +30,28 @@ struct Form {
   /// B is a matrix of a table, at another place for every index of the last
   /// batch dimension.
   bool looksUp = false;
+  /// As everyRow, of the k columns of A and rows of B that are multiplied; NaN
+  /// lies in the others.
+  int64_t everyTerm = 0;
 };
+
+/// A list of booleans with gaps: `isChosen(i, inner)` for i < size and inner
+/// the index of the last batch dimension.
+template <typename IsChosen>
+std::unique_ptr<bool[]> listOf(const Form &form, int64_t size, GemmMask &mask,
+                               IsChosen isChosen) {
+  int64_t lists = form.batch.empty() ? 1 : form.batch.back();
+  // A place in the list is not the one behind the last one's.
+  std::unique_ptr<bool[]> list(new bool[2 * size * lists + 1]());
+  mask.strides.assign(form.batch.size() + 1, 0);
+  mask.strides.back() = 2;
+  if (!form.batch.empty())
+    mask.strides[form.batch.size() - 1] = 2 * size;
+  for (int64_t inner = 0; inner < lists; ++inner)
+    for (int64_t i = 0; i < size; ++i)
+      list[2 * (inner * size + i)] = isChosen(i, inner);
+  return list;
+}
 
 /// Sums and the result are of type Sum.
 template <typename T, typename Sum, typename T2 = T>
@@ -82,10 +103,17 @@ void check(const Form &form, DataType type, DataType typeOfB) {
   auto c =
       form.beta == 0 ? std::vector<Sum>(sizeC, NAN) : numbers<Sum>(sizeC, 3);
   std::vector<Sum> wanted = c;
-  int64_t steps = form.everyRow;
+  auto innerOf = [&](int64_t batch) {
+    return form.batch.empty() ? 0 : batch % form.batch.back();
+  };
+  auto isRow = [&](int64_t row, int64_t inner) {
+    return form.everyRow == 0 || (row + inner) % form.everyRow == 0;
+  };
+  auto isTerm = [&](int64_t l, int64_t inner) {
+    return form.everyTerm == 0 || (l + inner) % form.everyTerm == 0;
+  };
   auto isChosen = [&](int64_t row, int64_t batch) {
-    int64_t inner = form.batch.empty() ? 0 : batch % form.batch.back();
-    return steps == 0 || (row + inner) % steps == 0;
+    return isRow(row, innerOf(batch));
   };
   for (int64_t batch = 0; batch < batches; ++batch) {
     int64_t rest = batch, offA = 0, offB = 0, offC = 0;
@@ -104,7 +132,9 @@ void check(const Form &form, DataType type, DataType typeOfB) {
     auto right = [&](int64_t l, int64_t j) -> T2 & {
       return b[offB + (g.b.transpose ? j * g.b.ld + l : l * g.b.ld + j)];
     };
-    for (int64_t l = form.own; l < g.k; ++l) {
+    for (int64_t l = 0; l < g.k; ++l) {
+      if (l < form.own && isTerm(l, innerOf(batch)))
+        continue;
       for (int64_t i = 0; i < g.m; ++i)
         left(i, l) = T(NAN);
       for (int64_t j = 0; j < g.n; ++j)
@@ -118,7 +148,8 @@ void check(const Form &form, DataType type, DataType typeOfB) {
       for (int64_t j = 0; j < g.n; ++j) {
         Sum sum = 0;
         for (int64_t l = 0; l < form.own; ++l)
-          sum += Sum(left(i, l)) * Sum(right(l, j));
+          if (isTerm(l, innerOf(batch)))
+            sum += Sum(left(i, l)) * Sum(right(l, j));
         Sum &cell = wanted[offC + i * g.c.ld + j];
         // The others stay, where there is something to multiply.
         if (!isChosen(i, batch)) {
@@ -133,23 +164,16 @@ void check(const Form &form, DataType type, DataType typeOfB) {
   // Rank 1 is asked for; the others have all rows.
   if (form.own < g.k)
     g.shortened = {{{0, 3, 1}}, {g.k, form.own, g.k}};
-  // A row's place in the list is not the one behind the last row's.
-  std::unique_ptr<bool[]> chosen(new bool[2 * g.m * batches + 1]());
-  if (steps) {
-    g.rows.emplace();
-    g.rows->strides.assign(form.batch.size() + 1, 0);
-    g.rows->strides.back() = 2;
-    if (!form.batch.empty())
-      g.rows->strides[form.batch.size() - 1] = 2 * g.m;
-    for (int64_t batch = 0; batch < batches; ++batch)
-      for (int64_t i = 0; i < g.m; ++i)
-        chosen[2 * (batch % (form.batch.empty() ? 1 : form.batch.back()) * g.m +
-                    i)] = isChosen(i, batch);
-  }
+  std::unique_ptr<bool[]> rows, terms;
+  if (form.everyRow)
+    rows = listOf(form, g.m, g.rows.emplace(), isRow);
+  if (form.everyTerm)
+    terms = listOf(form, g.k, g.terms.emplace(), isTerm);
   useOneThreadPerRank();
   // What lies behind the scratch must stay.
   std::vector<float> scratch(gemmScratch(g) / sizeof(float) + 8, 7.0f);
-  gemm(g, {1}, {a.data(), b.data(), c.data(), chosen.get(), places.data()},
+  gemm(g, {1},
+       {a.data(), b.data(), c.data(), rows.get(), terms.get(), places.data()},
        scratch.data());
   EXPECT_EQ(std::vector<float>(scratch.end() - 8, scratch.end()),
             std::vector<float>(8, 7.0f));
@@ -220,6 +244,40 @@ TEST(GemmTest, SomeRows) {
           form.own = k / 2;
           check<float, float>(form, DataType::F32, DataType::F32);
         }
+}
+
+// Some terms: all, with gaps, one, and more than are packed at once; of a rank
+// that has some of them, and of one that has none.
+TEST(GemmTest, SomeTerms) {
+  const std::array<int64_t, 3> sizes[] = {{1, 7, 5},  {6, 1, 5}, {17, 33, 9},
+                                          {40, 3, 1}, {0, 3, 2}, {5, 7, 1100}};
+  for (auto [m, n, k] : sizes)
+    for (int transposes = 0; transposes < 4; ++transposes)
+      for (int64_t every : {int64_t(1), int64_t(2), int64_t(3), k + 7})
+        for (double beta : {0.0, 1.0})
+          for (const std::vector<int64_t> &batch :
+               {std::vector<int64_t>{}, {2, 3}}) {
+            Form form{m,
+                      n,
+                      k,
+                      (transposes & 1) != 0,
+                      (transposes & 2) != 0,
+                      2.0,
+                      beta,
+                      batch,
+                      batch.size() > 1,
+                      k};
+            form.everyTerm = every;
+            check<float, float>(form, DataType::F32, DataType::F32);
+            check<double, double>(form, DataType::F64, DataType::F64);
+            check<Half, float>(form, DataType::F16, DataType::F16);
+            check<BFloat, float>(form, DataType::BF16, DataType::BF16);
+            checkMixed(form);
+            for (int64_t own : {k / 2, int64_t(0)}) {
+              form.own = own;
+              check<float, float>(form, DataType::F32, DataType::F32);
+            }
+          }
 }
 
 // Matrices of a table, of all rows and of some.

@@ -210,6 +210,8 @@ TEST(ManifestRoundTripTest, CommandsOfTheCpu) {
   gemm.lookup = {arena(768), {1, 0}, 8, 3};
   gemm.b.batchStrides = {0, 0};
   entry.program.push_back({gemm, "", "mm"});
+  std::swap(gemm.rows, gemm.terms);
+  entry.program.push_back({gemm, "", "mm"});
   manifest = reread(manifest);
   const auto &read = std::get<GemmCommand>(manifest.entries[0].program[2].what);
   EXPECT_EQ(read.kOf({0, 3}), 0);

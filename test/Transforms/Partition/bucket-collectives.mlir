@@ -1,4 +1,6 @@
 // RUN: tp-opt %s -split-input-file --tp-bucket-collectives --tp-verify-partitioned | FileCheck %s
+// RUN: tp-opt %s -split-input-file --tp-bucket-collectives=hardware=h100 --tp-verify-partitioned \
+// RUN:   | FileCheck %s --check-prefix=H100
 
 // Shapes are rows of one buffer; reasons are put together, each once; values
 // keep their names; what waits for a member comes after, in its order.
@@ -212,5 +214,29 @@ module attributes {tp.mesh = #mesh} {
     } -> tensor<3xf32>
     %2 = tp.all_reduce sum %y over <#mesh, ["tp"]> : tensor<8xf32> -> tensor<8xf32>
     return %1, %2 : tensor<3xf32>, tensor<8xf32>
+  }
+}
+
+// -----
+
+// In the time of a latency a device sends 3.2 MB, and reads or writes 24 MB. Two gathers that send
+// 6 MB each and read and write 20 MB for the buffer are joined; one that reads and writes 30 MB is not.
+// A machine that copies no faster than it sends joins none.
+#mesh = #tp.mesh<"dp" = 4>
+module attributes {tp.mesh = #mesh} {
+  // CHECK-LABEL: func.func @copies(
+  // CHECK: tp.all_gather {{.*}} -> tensor<2000000xf32>
+  // CHECK: tp.all_gather {{.*}} -> tensor<3000000xf32>
+  // CHECK: tp.all_gather {{.*}} -> tensor<2000000xf32>
+  // H100-LABEL: func.func @copies(
+  // H100: tp.all_gather {{.*}} -> tensor<3000000xf32>
+  // H100: tp.all_gather {{.*}} -> tensor<4x1000000xf32>
+  // H100-NOT: tp.all_gather
+  // H100: return
+  func.func @copies(%x: tensor<500000xf32>, %y: tensor<750000xf32>, %z: tensor<500000xf32>) -> (tensor<2000000xf32>, tensor<3000000xf32>, tensor<2000000xf32>) {
+    %0 = tp.all_gather %x dim 0 over <#mesh, ["dp"]> : tensor<500000xf32> -> tensor<2000000xf32>
+    %1 = tp.all_gather %y dim 0 over <#mesh, ["dp"]> : tensor<750000xf32> -> tensor<3000000xf32>
+    %2 = tp.all_gather %z dim 0 over <#mesh, ["dp"]> : tensor<500000xf32> -> tensor<2000000xf32>
+    return %0, %1, %2 : tensor<2000000xf32>, tensor<3000000xf32>, tensor<2000000xf32>
   }
 }

@@ -78,9 +78,10 @@ def BucketCollectives : Pass<"tp-bucket-collectives", "::mlir::ModuleOp"> {
     per layer. The pass runs on the partitioned program, after `tp-repeat-layers`
     has unfolded the layers.
 
-    A collective is small if the latency of its link exceeds the time of its
-    bytes, on the machine that costs are computed for (docs/hardware.md). A bucket
-    is full when its bytes take eight latencies.
+    A collective is small if the latency of its link exceeds the time in which
+    its bytes are sent, or the time in which a rank reads and writes them for the
+    buffer, on the machine that costs are computed for (docs/hardware.md). A bucket
+    is full when its bytes take eight latencies to be sent.
 
     In program order, a collective joins the open bucket of its kind unless it
     depends on that bucket, directly or through another bucket. An op that reads

@@ -93,7 +93,7 @@ productsOf(const AttentionForm &form) {
 /// Whether sums start from zero, and have the type of an attention's operands
 /// or sums.
 static bool isGradient(const Contraction &product, const AttentionForm &form) {
-  if (!product.prefixes.empty())
+  if (!product.addsAll())
     return false;
   linalg::LinalgOp op = product.op;
   std::optional<Splat> start = splatOf(op.getDpsInitOperand(0)->get());

@@ -144,12 +144,12 @@ struct GemmLookup {
   bool operator==(const GemmLookup &) const = default;
 };
 
-/// Booleans: the rows of c that are computed. The others have any value.
-struct GemmRows {
+/// Booleans along one dimension of a product: where it is computed.
+struct GemmMask {
   BufferRef buffer;
-  /// In elements, one per batch dimension and that of the rows; they may be 0.
+  /// In elements, one per batch dimension and that dimension; they may be 0.
   std::vector<int64_t> strides;
-  bool operator==(const GemmRows &) const = default;
+  bool operator==(const GemmMask &) const = default;
 };
 
 /// The last step of a GEMM's epilogue; gelu is the tanh approximation.
@@ -198,8 +198,12 @@ struct GemmCommand {
   std::optional<BufferRef> bias;
   /// Of a device's target alone.
   Activation activation = Activation::None;
-  /// Of a processor's target alone.
-  std::optional<GemmRows> rows;
+  /// Of a processor's target alone: the rows of c that are computed. The others
+  /// have any value.
+  std::optional<GemmMask> rows;
+  /// Of a processor's target alone: the columns of op(a) and rows of op(b) that
+  /// are read and multiplied.
+  std::optional<GemmMask> terms;
   /// Of a processor's target alone: b's batch strides are 0.
   std::optional<GemmLookup> lookup;
 
