@@ -18,11 +18,21 @@
 using namespace mlir;
 using namespace tp::target;
 
-int64_t Gemm::flops() const {
-  int64_t flops = 2 * m * n * k;
+int64_t Gemm::matrices() const {
+  int64_t count = 1;
   for (int64_t size : batch)
-    flops *= size;
-  return flops;
+    count *= size;
+  return count;
+}
+
+int64_t Gemm::flops() const { return 2 * m * n * k * matrices(); }
+
+/// How many matrices a product has at least.
+static int64_t matricesOf(const LoopsByKind &loops) {
+  int64_t count = 1;
+  for (const GemmLoop &loop : loops.batch)
+    count *= loop.extent;
+  return count;
 }
 
 SmallVector<Value, 4> Gemm::reads() const {
@@ -275,14 +285,17 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction,
     return epilogue.terms.empty() || (!llvm::is_contained(gemm.kOfRank, 0) &&
                                       isWholeWithoutTerms(contraction, gemm));
   };
-  Gemm straight = gemm;
+  Gemm common = gemm;
+  std::optional<Gemm> straight;
   set(0, 1);
   // The matrices of a table are those of B.
   if (lookedUp != 0 && assembleGemm(gemm, loops, extras) &&
       limitK(gemm, contraction, refinement, loops.k) && complete())
-    return gemm;
+    straight = gemm;
+  if (straight && straight->matrices() == matricesOf(loops))
+    return straight;
   // The transposed problem: C^T = B^T A^T.
-  gemm = straight;
+  gemm = common;
   set(1, 0);
   std::swap(loops.m, loops.n);
   for (SmallVector<GemmLoop> *kind :
@@ -290,7 +303,8 @@ std::optional<Gemm> StoragePlan::analyse(const Contraction &contraction,
     for (GemmLoop &loop : *kind)
       std::swap(loop.stride[0], loop.stride[1]);
   if (lookedUp != 1 && assembleGemm(gemm, loops, extras) &&
-      limitK(gemm, contraction, refinement, loops.k) && complete())
+      limitK(gemm, contraction, refinement, loops.k) && complete() &&
+      (!straight || gemm.matrices() < straight->matrices()))
     return gemm;
-  return std::nullopt;
+  return straight;
 }

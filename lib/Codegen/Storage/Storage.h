@@ -62,6 +62,8 @@ struct Gemm {
   std::optional<GemmOperand> places;
   int64_t tableSize = 0, tableStride = 0;
 
+  /// How many products of two matrices it is.
+  int64_t matrices() const;
   int64_t flops() const;
   /// Whether C's old value is added.
   bool addsToC() const { return beta != 0.0 && !residual; }
@@ -204,6 +206,7 @@ private:
   bool fitsAttention(mlir::OpOperand &operand, const StepLoops &step) const;
   void fitAttentions();
   void chooseGemms();
+  void orderSums();
   void permuteWeights();
 
   bool request(mlir::Value value);

@@ -333,6 +333,7 @@ LogicalResult StoragePlan::build() {
   decideInlining();
   settleRequests();
   chooseGemms();
+  orderSums();
   permuteWeights();
   for (auto &[op, gemm] : gemms)
     contractionWriting[contractions.find(op)->second.result.getDefiningOp()] =
