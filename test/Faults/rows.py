@@ -2,6 +2,7 @@
 
 SKIP_ROWS = "Codegen/skip-rows.mlir"
 SKIP_TERMS = "Codegen/skip-terms.mlir"
+SUM_ORDER = "Codegen/sum-order.mlir"
 SOME_ROWS = "Codegen/some-rows.mlir"
 RANDOM_ROWS = "Codegen/CPU/random-rows.test"
 LOOKUPS = "Codegen/lookups.mlir"
@@ -116,6 +117,17 @@ FAULTS = {
          "if («loop.stride[extras.places->term] != 0»)",
          "false", LOOKUPS),
     ],
+    "lib/Codegen/Gemm/SumOrder.cpp": [
+        ("a sum is in the order of one of its readers",
+         "while («value.hasOneUse()») {",
+         "!value.use_empty()", SUM_ORDER),
+        ("equal dimensions are the first of their size",
+         "if (size == extent && «strides[dim] == last»)",
+         "!own && !llvm::is_contained(order, int64_t(dim))", SUM_ORDER),
+        ("a sum becomes many small ones",
+         "«gemm->matrices() == was.matrices()» &&",
+         "true", SUM_ORDER),
+    ],
     "lib/Codegen/Gemm/TakeLookups.cpp": [
         ("an index of the loops is none of the elements",
          "if («isa<linalg::IndexOp>(maker)» || maker->getNumRegions())",
@@ -125,6 +137,9 @@ FAULTS = {
         ("the table is read at its first matrix",
          "gemm.tableStride = «form->dimStrides[lookup->dim]»;",
          "0", LOOKUPS),
+        ("a product that is turned round stays many",
+         "if (straight && «straight->matrices() == matricesOf(loops)»)",
+         "true", SUM_ORDER),
         ("rows cut a product into small ones",
          "return «isAsLarge» ? some : whole;",
          "some", SKIP_ROWS),

@@ -10,7 +10,9 @@ from __future__ import annotations
 import copy
 import functools
 import importlib
+import os
 import sys
+import tempfile
 from collections import Counter
 from typing import Any
 
@@ -21,6 +23,9 @@ from torch import nn
 from torch.nn import functional as F
 
 import tp
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../bench"))
+import artifact
 
 WIDTH, INNER, EXPERTS, CHOICES, CAPACITY, GROUPS, TOKENS = 16, 12, 5, 2, 5, 4, 12
 RANKS = (1, 2, 3, 4)
@@ -167,6 +172,17 @@ def sent(program: tp.Program) -> str:
     return ", ".join(f"{kind} {kinds[kind]} ({total[kind]} bytes)" for kind in sorted(kinds))
 
 
+def leaving_out(program: tp.Program) -> str:
+    """How many products with each of several experts' weights leave out what is not chosen."""
+    with tempfile.TemporaryDirectory() as folder:
+        program.save(os.path.join(folder, "program.tp"))
+        commands = artifact.entry(os.path.join(folder, "program.tp"))["program"]
+    products = [command for command in commands
+                if command["command"] == "gemm" and len(command.get("batch", [])) == 1]
+    some = sum("rows" in command or "terms" in command for command in products)
+    return f"{some} of {len(products)} products of chosen tokens"
+
+
 def check(name: str) -> int:
     """Prints a row; the number of runs that differ."""
     mlp, plans = CASES[name]
@@ -205,7 +221,7 @@ def check(name: str) -> int:
             if far > 1e-4:
                 wrong.append(f"training on {mesh}")
             if mesh == {"ep": RANKS[-1]}:
-                row += f"; training {sent(step)}"
+                row += f"; training {sent(step)}, {leaving_out(step)}"
     print(f"{name}: {'; '.join(wrong) or 'equal'}; {row}", flush=True)
     return len(wrong)
 
