@@ -79,28 +79,28 @@ void multiplyRows(Product<T, Sum, T2> p, Chosen rows, char *scratch,
   auto *sums = reinterpret_cast<Sum *>(
       scratch + (most * p.k * int64_t(sizeof(T)) + 63) / 64 * 64);
   Product<T, Sum, T2> block = p;
-  forEachBlock<mostPackedRows>(rows, p.m, [&](const int64_t *places,
-                                              int64_t count, bool together) {
-    block.m = count;
-    // Rows that follow each other are where they should be.
-    if (together) {
-      block.a = p.a + places[0] * (p.aForm.transpose ? 1 : p.aForm.ld);
-      block.aForm = p.aForm;
-      block.c = p.c + places[0] * p.ldc;
-      block.ldc = p.ldc;
-      multiply(block);
-      return;
-    }
-    for (int64_t i = 0; i < count; ++i)
-      packRow(p.a, p.aForm, places[i], p.k, packed + i * p.k);
-    block.a = packed;
-    block.aForm = {false, std::max<int64_t>(p.k, 1)};
-    block.c = sums;
-    block.ldc = p.n;
-    multiply(block);
-    for (int64_t i = 0; i < count; ++i)
-      std::copy_n(sums + i * p.n, p.n, p.c + places[i] * p.ldc);
-  });
+  forEachBlock<mostPackedRows>(
+      rows, p.m, [&](const int64_t *places, int64_t count, bool together) {
+        block.m = count;
+        // Rows that follow each other are where they should be.
+        if (together) {
+          block.a = p.a + places[0] * (p.aForm.transpose ? 1 : p.aForm.ld);
+          block.aForm = p.aForm;
+          block.c = p.c + places[0] * p.ldc;
+          block.ldc = p.ldc;
+          multiply(block);
+          return;
+        }
+        for (int64_t i = 0; i < count; ++i)
+          packRow(p.a, p.aForm, places[i], p.k, packed + i * p.k);
+        block.a = packed;
+        block.aForm = {false, std::max<int64_t>(p.k, 1)};
+        block.c = sums;
+        block.ldc = p.n;
+        multiply(block);
+        for (int64_t i = 0; i < count; ++i)
+          std::copy_n(sums + i * p.n, p.n, p.c + places[i] * p.ldc);
+      });
 }
 
 } // namespace tp::runtime

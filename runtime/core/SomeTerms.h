@@ -43,28 +43,28 @@ void multiplyTerms(Product<T, Sum, T2> p, Chosen terms, char *scratch,
   MatrixForm columnsOfA = {!p.aForm.transpose, p.aForm.ld};
   Product<T, Sum, T2> block = p;
   bool isFirst = true;
-  forEachBlock<mostPackedTerms>(terms, p.k, [&](const int64_t *places,
-                                                int64_t count, bool together) {
-    block.k = count;
-    block.beta = isFirst ? p.beta : Sum(1);
-    isFirst = false;
-    if (together) {
-      block.a = p.a + places[0] * (p.aForm.transpose ? p.aForm.ld : 1);
-      block.aForm = p.aForm;
-      block.b = p.b + places[0] * (p.bForm.transpose ? 1 : p.bForm.ld);
-      block.bForm = p.bForm;
-    } else {
-      for (int64_t i = 0; i < count; ++i) {
-        packRow(p.a, columnsOfA, places[i], p.m, packedA + i * p.m);
-        packRow(p.b, p.bForm, places[i], p.n, packedB + i * p.n);
-      }
-      block.a = packedA;
-      block.aForm = {true, std::max<int64_t>(p.m, 1)};
-      block.b = packedB;
-      block.bForm = {false, std::max<int64_t>(p.n, 1)};
-    }
-    multiply(block);
-  });
+  forEachBlock<mostPackedTerms>(
+      terms, p.k, [&](const int64_t *places, int64_t count, bool together) {
+        block.k = count;
+        block.beta = isFirst ? p.beta : Sum(1);
+        isFirst = false;
+        if (together) {
+          block.a = p.a + places[0] * (p.aForm.transpose ? p.aForm.ld : 1);
+          block.aForm = p.aForm;
+          block.b = p.b + places[0] * (p.bForm.transpose ? 1 : p.bForm.ld);
+          block.bForm = p.bForm;
+        } else {
+          for (int64_t i = 0; i < count; ++i) {
+            packRow(p.a, columnsOfA, places[i], p.m, packedA + i * p.m);
+            packRow(p.b, p.bForm, places[i], p.n, packedB + i * p.n);
+          }
+          block.a = packedA;
+          block.aForm = {true, std::max<int64_t>(p.m, 1)};
+          block.b = packedB;
+          block.bForm = {false, std::max<int64_t>(p.n, 1)};
+        }
+        multiply(block);
+      });
   if (isFirst)
     scaleRows(p);
 }

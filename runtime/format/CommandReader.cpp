@@ -224,12 +224,11 @@ public:
 
   GemmCommand readGemm(const JsonReader &reader) {
     bool cuda = manifest.isCuda();
-    reader.only(
-        {"command",    "dtype",    "b_dtype",      "c_dtype",  "m",
-         "n",          "k",        "alpha",        "beta",     "a",
-         "b",          "c",        "batch",        "residual", "bias",
-         "activation", "rows",     "terms",        "lookup",   "module",
-         "location",   "queue",    "wait_for",     "with_previous"});
+    reader.only({"command",    "dtype", "b_dtype",  "c_dtype",      "m",
+                 "n",          "k",     "alpha",    "beta",         "a",
+                 "b",          "c",     "batch",    "residual",     "bias",
+                 "activation", "rows",  "terms",    "lookup",       "module",
+                 "location",   "queue", "wait_for", "with_previous"});
     for (const char *key : {"residual", "bias", "activation"})
       if (auto value = cuda ? std::nullopt : reader.find(key))
         value->error("a gemm of a cuda target alone has it");

@@ -52,7 +52,8 @@ func.func @kept(%a: tensor<8x4xf32>, %w: tensor<4x4xf32>, %dy: tensor<8x4xf32>) 
 
 // -----
 
-// A product of the backward pass reads it in memory.
+// A product of the backward pass reads it in memory: an exponential function is
+// not computed twice for that.
 // CHECK-LABEL: func.func @operand
 // CHECK-NOT:     tp.kept
 // CHECK:         return
@@ -113,4 +114,80 @@ func.func @narrow(%a: tensor<8x4xf32>, %w: tensor<4x4xf32>, %dy: tensor<8x4xf32>
   %y = linalg.exp ins(%r : tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("m"("exp"))
   %dx = linalg.mul ins(%r, %dy : tensor<8x4xf32>, tensor<8x4xf32>) outs(%0 : tensor<8x4xf32>) -> tensor<8x4xf32> loc("bwd:m"("mul"))
   return %y, %dx : tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// The last step of a norm is: of the mean and the input, which are kept, by an
+// addition and a product with a weight that the step changes, and is small. A
+// result of the function is in memory anyway.
+// CHECK-LABEL: func.func @norm
+// CHECK-SAME:    %[[X:.*]]: tensor<64x32xf32>
+// CHECK:         %[[Y:.*]] = linalg.generic
+// CHECK:         linalg.matmul ins(%[[Y]],
+// CHECK:         %[[X2:.*]] = tp.kept %[[X]] : tensor<64x32xf32>
+// CHECK:         %[[G:.*]] = tp.kept %{{.*}} : tensor<32xf32>
+// CHECK:         %[[AGAIN:.*]] = linalg.generic {{.*}} ins(%[[X2]], %{{.*}}, %[[G]] :
+// CHECK:         linalg.matmul ins(%{{.*}}, %[[AGAIN]]
+// CHECK-LABEL: func.func @result
+// CHECK-NOT:     tp.kept
+// CHECK:         return
+// CHECK-LABEL: func.func @half
+// CHECK-NOT:     tp.kept
+// CHECK:         return
+#map = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#column = affine_map<(d0, d1) -> (d1)>
+func.func @norm(%x: tensor<64x32xf32>, %mean: tensor<64xf32>, %g: tensor<32xf32> {tp.kind = "parameter", tp.name = "g"}, %w: tensor<32x32xf32>, %dy: tensor<32x64xf32>)
+    -> (tensor<64x32xf32>, tensor<32x32xf32>, tensor<32xf32> {tp.kind = "new_parameter", tp.name = "g"}) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<64x32xf32>
+  %y = linalg.generic {indexing_maps = [#map, #row, #column, #map], iterator_types = ["parallel", "parallel"]}
+    ins(%x, %mean, %g : tensor<64x32xf32>, tensor<64xf32>, tensor<32xf32>) outs(%0 : tensor<64x32xf32>) {
+  ^bb0(%in: f32, %m: f32, %scale: f32, %out: f32):
+    %s = arith.subf %in, %m : f32
+    %p = arith.mulf %s, %scale : f32
+    linalg.yield %p : f32
+  } -> tensor<64x32xf32> loc("m"("norm"))
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %z = linalg.matmul ins(%y, %w : tensor<64x32xf32>, tensor<32x32xf32>) outs(%1 : tensor<64x32xf32>) -> tensor<64x32xf32> loc("m"("mm"))
+  %2 = tensor.empty() : tensor<32x32xf32>
+  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %dw = linalg.matmul ins(%dy, %y : tensor<32x64xf32>, tensor<64x32xf32>) outs(%3 : tensor<32x32xf32>) -> tensor<32x32xf32> loc("bwd:m"("mm_1"))
+  %4 = tensor.empty() : tensor<32xf32>
+  %new = linalg.add ins(%g, %g : tensor<32xf32>, tensor<32xf32>) outs(%4 : tensor<32xf32>) -> tensor<32xf32> loc("<optim>.g"("add"))
+  return %z, %dw, %new : tensor<64x32xf32>, tensor<32x32xf32>, tensor<32xf32>
+}
+func.func @result(%x: tensor<64x32xf32>, %dy: tensor<32x64xf32>) -> (tensor<64x32xf32>, tensor<32x32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<64x32xf32>
+  %y = linalg.add ins(%x, %x : tensor<64x32xf32>, tensor<64x32xf32>) outs(%0 : tensor<64x32xf32>) -> tensor<64x32xf32> loc("m"("add"))
+  %2 = tensor.empty() : tensor<32x32xf32>
+  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %dw = linalg.matmul ins(%dy, %y : tensor<32x64xf32>, tensor<64x32xf32>) outs(%3 : tensor<32x32xf32>) -> tensor<32x32xf32> loc("bwd:m"("mm_1"))
+  return %y, %dw : tensor<64x32xf32>, tensor<32x32xf32>
+}
+// What it is computed of is half as large, and nothing else needs it.
+func.func @half(%a: tensor<64x32xf32>, %w: tensor<32x32xf32>, %dy: tensor<32x64xf32>) -> (tensor<64x32xf32>, tensor<32x32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<64x32xf32>
+  %1 = tensor.empty() : tensor<64x32xbf16>
+  %x = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<64x32xf32>) outs(%1 : tensor<64x32xbf16>) {
+  ^bb0(%in: f32, %out: bf16):
+    %e = math.exp %in : f32
+    %t = arith.truncf %e : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<64x32xbf16> loc("m"("exp"))
+  %y = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x32xbf16>) outs(%0 : tensor<64x32xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %e = arith.extf %in : bf16 to f32
+    %s = arith.addf %e, %e : f32
+    linalg.yield %s : f32
+  } -> tensor<64x32xf32> loc("m"("add"))
+  %2 = linalg.fill ins(%zero : f32) outs(%0 : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %z = linalg.matmul ins(%y, %w : tensor<64x32xf32>, tensor<32x32xf32>) outs(%2 : tensor<64x32xf32>) -> tensor<64x32xf32> loc("m"("mm"))
+  %3 = tensor.empty() : tensor<32x32xf32>
+  %4 = linalg.fill ins(%zero : f32) outs(%3 : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %dw = linalg.matmul ins(%dy, %y : tensor<32x64xf32>, tensor<64x32xf32>) outs(%4 : tensor<32x32xf32>) -> tensor<32x32xf32> loc("bwd:m"("mm_1"))
+  return %z, %dw : tensor<64x32xf32>, tensor<32x32xf32>
 }

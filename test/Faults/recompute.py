@@ -1,6 +1,7 @@
 """Faults in what is computed again in the backward pass, and in what keeps it apart from the
 forward pass in the stages behind."""
 
+ELEMENTS = "Codegen/recompute-elements.mlir"
 BUCKETS = "Transforms/Partition/bucket-collectives.mlir"
 RECOMPUTE = "Transforms/Plan/recompute.mlir"
 RECOMPUTE_INVALID = "Transforms/Plan/recompute-invalid.mlir"
@@ -91,6 +92,17 @@ FAULTS = {
         ("a collective of the backward pass runs with one of the forward pass",
          "if («computesAgain && isOfBackwardPass(op->getLoc())»)",
          "false", RECOMPUTE),
+    ],
+    "lib/Codegen/Storage/RecomputeElements.cpp": [
+        ("an exponential function is computed again for a product",
+         "again.operations > «mostOperationsOfStored» ||",
+         "mostOperations", ELEMENTS),
+        ("half of a value is kept for a product",
+         "again.bytes() > «kept.bytes() / leastSavingOfStored»))",
+         "kept.bytes()", ELEMENTS),
+        ("a result is computed again for a product",
+         "(«readers.isResult» || again",
+         "false", ELEMENTS),
     ],
     "lib/Codegen/Kernels/KernelOrder.cpp": [
         ("updates wait for messages on devices",

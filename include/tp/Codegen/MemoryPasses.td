@@ -22,8 +22,9 @@ def RecomputeElements : Pass<"tp-recompute-elements", "::mlir::ModuleOp"> {
     of the backward pass read, is computed again in the backward pass (locations
     `bwd:MODULE`), if what that reads is kept there anyway, or takes fewer bytes.
     An element may cost 64 operations, where an exponential function counts 16.
-    The copies read `tp.kept`, which no clean-up sees through. Values that the
-    backward pass needs in memory, such as operands of a GEMM, are kept.
+    The copies read `tp.kept`, which no clean-up sees through. A value that the
+    backward pass needs in memory, such as an operand of a product, may cost 12
+    operations, and what is kept for it a sixteenth of its bytes.
 
     So of `gelu(x)` the step keeps `x`, which its derivative reads, and not the
     error function of it; and of what is computed from widened bf16 the bf16.

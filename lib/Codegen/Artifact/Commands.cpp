@@ -193,9 +193,9 @@ CommandDescriber::describe(tp::GemmOp op) const {
   for (auto [value, mask] : {std::pair(op.getRows(), &command.rows),
                              std::pair(op.getTerms(), &command.terms)})
     if (value)
-      *mask = {bufferRef(buffers, value),
-               ArrayRef(stridesOf(cast<MemRefType>(value.getType())).strides)
-                   .vec()};
+      *mask = {
+          bufferRef(buffers, value),
+          ArrayRef(stridesOf(cast<MemRefType>(value.getType())).strides).vec()};
   if (op.getPlaces()) {
     auto type = cast<MemRefType>(op.getPlaces().getType());
     command.lookup = {bufferRef(buffers, op.getPlaces()),

@@ -170,8 +170,8 @@ std::optional<RankIndex> MaskReader::compute(Value value) {
 /// says.
 static arith::SelectOp termsSelect(linalg::LinalgOp op, Value sum) {
   auto select = sum.getDefiningOp<arith::SelectOp>();
-  auto argument = select ? dyn_cast<BlockArgument>(select.getCondition())
-                         : BlockArgument();
+  auto argument =
+      select ? dyn_cast<BlockArgument>(select.getCondition()) : BlockArgument();
   if (!argument || argument.getOwner() != op.getBlock() ||
       select.getFalseValue() !=
           op.getMatchingBlockArgument(op.getDpsInitOperand(0)))

@@ -182,8 +182,8 @@ bool tp::target::assembleGemm(Gemm &gemm, LoopsByKind loops,
       !(gemm.rows = maskAlong(mLoop, nLoop, batch, *extras.rows)))
     return false;
   if (extras.chosenTerms &&
-      !(gemm.terms = maskAlong(kLoop, {mLoop, nLoop}, batch,
-                               *extras.chosenTerms)))
+      !(gemm.terms =
+            maskAlong(kLoop, {mLoop, nLoop}, batch, *extras.chosenTerms)))
     return false;
   if (extras.places && !setPlaces(gemm, batch, *extras.places))
     return false;

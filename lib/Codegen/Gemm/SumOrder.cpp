@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The gradient of a weight that a product reads transposed is a sum in the order
-// of the transposed weight. What updates the weight would read it a column at a
-// time. A GEMM writes the transposed sum as fast.
+// The gradient of a weight that a product reads transposed is a sum in the
+// order of the transposed weight. What updates the weight would read it a
+// column at a time. A GEMM writes the transposed sum as fast.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@
 using namespace mlir;
 using namespace tp::target;
 
-/// The only operand that reads `value`, perhaps through views, if an op computes
-/// element by element with it; else null.
+/// The only operand that reads `value`, perhaps through views, if an op
+/// computes element by element with it; else null.
 static OpOperand *onlyReader(Value value) {
   while (value.hasOneUse()) {
     OpOperand &use = *value.use_begin();
@@ -43,7 +43,8 @@ static std::optional<SmallVector<int64_t>>
 orderOfReader(const StoragePlan &plan, Value sum, OpOperand &use) {
   auto reader = cast<linalg::LinalgOp>(use.getOwner());
   SmallVector<int64_t> extents = reader.getStaticLoopRanges();
-  AffineMap written = reader.getMatchingIndexingMap(reader.getDpsInitOperand(0));
+  AffineMap written =
+      reader.getMatchingIndexingMap(reader.getDpsInitOperand(0));
   if (!written.isIdentity())
     return std::nullopt;
   MLIRContext *context = sum.getContext();
@@ -94,7 +95,8 @@ void StoragePlan::orderSums() {
     if (!order)
       continue;
     AffineMap before = storage(sum).address;
-    storage(sum).address = placesInOrder(shapeOf(sum), *order, op->getContext());
+    storage(sum).address =
+        placesInOrder(shapeOf(sum), *order, op->getContext());
     Gemm &was = it->second;
     std::optional<Gemm> gemm = analyse(contraction);
     if (gemm && gemm->flops() == was.flops() &&

@@ -98,8 +98,8 @@ static void takeSelected(linalg::LinalgOp op, Condition needed) {
     return;
   needed.place = needed.place.compose(
       op.getIndexingMapMatchingResult(cast<OpResult>(op->getResult(0))));
-  for (auto select : llvm::make_early_inc_range(
-           op.getBlock()->getOps<arith::SelectOp>())) {
+  for (auto select :
+       llvm::make_early_inc_range(op.getBlock()->getOps<arith::SelectOp>())) {
     std::optional<Condition> own = conditionOf(op, select);
     if (!own || own->value != needed.value || own->place != needed.place)
       continue;
@@ -159,8 +159,8 @@ Value RowSkipper::maskOf(Condition needed, Operation *op) {
                                          utils::IteratorType::parallel);
   auto made = linalg::GenericOp::create(
       builder, loc, empty.getType(), needed.value, empty,
-      ArrayRef{needed.place, builder.getMultiDimIdentityMap(shape.size())}, loops,
-      [&](OpBuilder &inner, Location, ValueRange arguments) {
+      ArrayRef{needed.place, builder.getMultiDimIdentityMap(shape.size())},
+      loops, [&](OpBuilder &inner, Location, ValueRange arguments) {
         Value is = arguments[0];
         if (!needed.wanted) {
           Value one =
@@ -179,8 +179,8 @@ void RowSkipper::skip(const Condition &needed, Operation *op) {
   Value mask = maskOf(needed, op), value = op->getResult(0);
   OpBuilder builder(op);
   builder.setInsertionPointAfter(op);
-  auto some = tp::NeededOp::create(builder, op->getLoc(), value.getType(),
-                                   value, mask);
+  auto some =
+      tp::NeededOp::create(builder, op->getLoc(), value.getType(), value, mask);
   value.replaceAllUsesExcept(some.getResult(), some);
   places[some] = places.lookup(op);
 }

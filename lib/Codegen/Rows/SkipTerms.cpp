@@ -7,8 +7,9 @@
 //
 // The gradient of an expert's weights is a sum over all tokens. Those that have
 // not chosen the expert are zero in both factors, in what enters the expert and
-// in the gradient of what leaves it, because both are selected by one condition.
-// A factor that may be infinite is not enough: infinity times zero is no number.
+// in the gradient of what leaves it, because both are selected by one
+// condition. A factor that may be infinite is not enough: infinity times zero
+// is no number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +46,8 @@ static std::optional<Condition> selectedBy(linalg::LinalgOp op) {
       !isElementwise(op))
     return std::nullopt;
   Value yielded = op.getBlock()->getTerminator()->getOperand(0);
-  while (isa_and_present<arith::TruncFOp, arith::ExtFOp>(
-      yielded.getDefiningOp()))
+  while (
+      isa_and_present<arith::TruncFOp, arith::ExtFOp>(yielded.getDefiningOp()))
     yielded = yielded.getDefiningOp()->getOperand(0);
   auto select = yielded.getDefiningOp<arith::SelectOp>();
   if (!select || select->getBlock() != op.getBlock() ||
@@ -67,8 +68,7 @@ static std::optional<Condition> otherThanZero(Value value) {
             loopsOfElement(op, 0, index.getResults());
         if (!loops)
           return std::nullopt;
-        AffineMap map =
-            AffineMap::get(index.getNumDims(), 0, *loops, context);
+        AffineMap map = AffineMap::get(index.getNumDims(), 0, *loops, context);
         return Condition{condition->value, condition->place.compose(map)};
       }
     std::optional<View> view = viewOf(value);
@@ -105,9 +105,9 @@ static std::optional<Condition> termsOf(const Contraction &contraction) {
   return isOfSum ? found : std::nullopt;
 }
 
-/// The loops that a list of `terms` has: those of the condition, then all of the
-/// sum as the first factor has them, so that they are one loop where a product
-/// of matrices has one.
+/// The loops that a list of `terms` has: those of the condition, then all of
+/// the sum as the first factor has them, so that they are one loop where a
+/// product of matrices has one.
 static SmallVector<unsigned> loopsOf(const Contraction &contraction,
                                      const Condition &terms) {
   linalg::LinalgOp op = contraction.op;
@@ -141,8 +141,8 @@ static Value listOf(OpBuilder &builder, linalg::LinalgOp op,
   AffineMap identity = builder.getMultiDimIdentityMap(shape.size());
   if (place == identity && shapeOf(terms.value) == ArrayRef(shape))
     return terms.value;
-  Value empty = tensor::EmptyOp::create(builder, op.getLoc(), shape,
-                                        builder.getI1Type());
+  Value empty =
+      tensor::EmptyOp::create(builder, op.getLoc(), shape, builder.getI1Type());
   SmallVector<utils::IteratorType> kinds(shape.size(),
                                          utils::IteratorType::parallel);
   return linalg::GenericOp::create(
@@ -176,8 +176,7 @@ static void rewrite(const Contraction &contraction, const Condition &terms) {
   Region &region = generic.getRegion();
   region.takeBody(op->getRegion(0));
   Block &body = region.front();
-  Value counts =
-      body.insertArgument(number, rewriter.getI1Type(), op.getLoc());
+  Value counts = body.insertArgument(number, rewriter.getI1Type(), op.getLoc());
   Operation *yield = body.getTerminator();
   rewriter.setInsertionPoint(yield);
   Value sum = arith::SelectOp::create(rewriter, op.getLoc(), counts,

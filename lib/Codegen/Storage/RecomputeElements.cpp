@@ -33,6 +33,11 @@ using namespace tp::target;
 /// An element that costs more operations is kept: two error functions and what
 /// is around them cost less, random numbers more.
 static constexpr int64_t mostOperations = 64;
+/// For a product or a collective a value is computed again in a pass of its own
+/// over memory. A norm's last step costs less than that pass, a GELU more.
+static constexpr int64_t mostOperationsOfStored = 12;
+/// What is kept for such a value is at most this part of it.
+static constexpr int64_t leastSavingOfStored = 16;
 /// Ways to have one value again that are looked at. Ops that share operands
 /// have more than anyone could look at.
 static constexpr unsigned mostTries = 64;
@@ -78,6 +83,7 @@ private:
     bool forward = false, backward = false;
     /// Some reader of the backward pass needs the value in memory.
     bool asStored = false;
+    bool isResult = false;
   };
   template <typename Visit> bool anyReader(Value value, Visit visit) const;
   Readers readersOf(Value value) const;
@@ -127,6 +133,7 @@ Recomputer::Readers Recomputer::readersOf(Value value) const {
     if (isBack)
       readers.asStored |=
           !isa<linalg::LinalgOp>(user) || contractionOf(user).has_value();
+    readers.isResult |= user->hasTrait<OpTrait::IsTerminator>();
     return false;
   });
   return readers;
@@ -254,7 +261,7 @@ unsigned Recomputer::run() {
   for (Operation *op : ops) {
     Value value = op->getResult(0);
     Readers readers = readersOf(value);
-    if (!readers.forward || !readers.backward || readers.asStored)
+    if (!readers.forward || !readers.backward)
       continue;
     tries = 0;
     Again again;
@@ -262,6 +269,10 @@ unsigned Recomputer::run() {
     Again kept;
     kept.leaves.insert(value);
     if (again.operations > mostOperations || again.bytes() >= kept.bytes())
+      continue;
+    if (readers.asStored &&
+        (readers.isResult || again.operations > mostOperationsOfStored ||
+         again.bytes() > kept.bytes() / leastSavingOfStored))
       continue;
     repeat(value, again, firstBackwardUser(value));
     ++repeated;

@@ -48,8 +48,8 @@ std::string tp::runtime::checkChoosers(const GemmCommand &command) {
   for (auto [what, mask] : {std::pair("the rows", &command.rows),
                             std::pair("the terms", &command.terms)})
     if (*mask && mistake.empty())
-      mistake = checkStrides(what, (*mask)->strides.size(),
-                             command.batch.size() + 1);
+      mistake =
+          checkStrides(what, (*mask)->strides.size(), command.batch.size() + 1);
   if (command.lookup && mistake.empty())
     mistake = checkLookup(command);
   return mistake;

@@ -5,7 +5,8 @@
     training_plans.py FOLDER --page=docs/families.md   writes the page's table
 
 Each trains three steps under `transformer{sequence_parallel, loss_parallel}` on tp=2, tp=4 and
-dp=2 x tp=2. What is right is what training.py says. A layer is what a model with a layer more
+dp=2 x tp=2, and with parameters fully sharded, layer by layer, on dp=4 and on dp=2 beside that
+plan on tp=2. What is right is what training.py says. A layer is what a model with a layer more
 communicates more on 4 ranks. The least of it: every sum over the ranks that the plan's forward pass
 has is a reduce_scatter and an all_gather, and both again in the backward pass; and an all_reduce of
 the gradient of each parameter that several ranks hold, such as norms and shared heads, or of the
@@ -20,6 +21,7 @@ import os
 import re
 import sys
 import warnings
+from typing import Any
 
 import torch
 
@@ -34,6 +36,7 @@ from training import ADAM, ADAMW, SGD, STEPS, Reference, family  # noqa: E402
 
 PLAN = "transformer{sequence_parallel, loss_parallel}"
 MESHES: tuple[dict[str, int], ...] = ({"tp": 2}, {"tp": 4}, {"dp": 2, "tp": 2})
+FULLY_SHARDED: tuple[dict[str, int], ...] = ({"dp": 4}, {"dp": 2, "tp": 2})
 RANKS = 4
 TOKENS = 32
 OPTIMIZERS = {"SGD": SGD, "Adam": ADAM, "AdamW": ADAMW}
@@ -80,6 +83,15 @@ def least_of(name: str, folder: str) -> Collectives:
     return result
 
 
+def fully_sharded(module: torch.nn.Module) -> dict[str, tp.Style]:
+    """Every layer of a list, and what is in none."""
+    lists = [name for name, part in module.named_modules()
+             if isinstance(part, torch.nn.ModuleList)]
+    outer = [name for name in lists
+             if not any(name.startswith(f"{other}.") for other in lists)]
+    return {"": tp.FullyShard(), **{f"{name}.*": tp.FullyShard() for name in outer}}
+
+
 def check(name: str, folder: str) -> tuple[int, bool, str]:
     """The number of runs that differ, whether a layer is above the least, and the page's row."""
     torch.manual_seed(0)
@@ -90,9 +102,13 @@ def check(name: str, folder: str) -> tuple[int, bool, str]:
     reference = Reference(case, batches)
     outcomes: dict[str, list[str]] = {}
     found, gradients = Collectives(), 0.0
-    for mesh in MESHES:
-        shown = " x ".join(f"{axis}={size}" for axis, size in mesh.items())
-        with tp.compile(model, plan=PLAN, mesh=mesh) as step:
+    by_layers = fully_sharded(case.module)
+    runs: list[tuple[str, dict[str, int], Any]] = [("", mesh, PLAN) for mesh in MESHES]
+    runs += [("FSDP ", mesh, {"dp": by_layers, "tp": PLAN} if "tp" in mesh else by_layers)
+             for mesh in FULLY_SHARDED]
+    for kind, mesh, plan in runs:
+        shown = kind + " x ".join(f"{axis}={size}" for axis, size in mesh.items())
+        with tp.compile(model, plan=plan, mesh=mesh) as step:
             _, distance = reference.train(step)
             outcome = "equal" if distance <= 1 else "DIFFERS"
             outcomes.setdefault(outcome, []).append(shown)

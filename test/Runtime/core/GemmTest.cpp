@@ -257,16 +257,9 @@ TEST(GemmTest, SomeTerms) {
         for (double beta : {0.0, 1.0})
           for (const std::vector<int64_t> &batch :
                {std::vector<int64_t>{}, {2, 3}}) {
-            Form form{m,
-                      n,
-                      k,
-                      (transposes & 1) != 0,
-                      (transposes & 2) != 0,
-                      2.0,
-                      beta,
-                      batch,
-                      batch.size() > 1,
-                      k};
+            Form form{
+                m,   n,    k,     (transposes & 1) != 0, (transposes & 2) != 0,
+                2.0, beta, batch, batch.size() > 1,      k};
             form.everyTerm = every;
             check<float, float>(form, DataType::F32, DataType::F32);
             check<double, double>(form, DataType::F64, DataType::F64);
