@@ -87,7 +87,8 @@ static std::optional<Condition> termsOf(const Contraction &contraction) {
   if (contraction.terms || !areZeros(op.getDpsInitOperand(0)->get()))
     return std::nullopt;
   std::optional<Condition> found;
-  for (OpOperand *factor : {contraction.lhs, contraction.rhs}) {
+  OpOperand *factors[] = {contraction.lhs, contraction.rhs};
+  for (OpOperand *factor : factors) {
     std::optional<Condition> condition = otherThanZero(factor->get());
     if (!condition)
       return std::nullopt;
