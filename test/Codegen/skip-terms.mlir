@@ -202,3 +202,119 @@ func.func @inner_loop(%x: tensor<3x6x16xf32>, %g: tensor<3x6x16xf32>, %chosen: t
   } -> tensor<16x16xf32>
   return %5 : tensor<16x16xf32>
 }
+
+// -----
+
+// A condition of the batch leaves no terms out. Of what is needed under one
+// condition a select by another takes both sides, and one by the same, turned
+// round, the second.
+// CHECK-LABEL: func.func @of_batch
+// CHECK:         linalg.batch_matmul
+// CHECK-LABEL: func.func @other_condition
+// CHECK:         arith.select
+// CHECK:         arith.select
+// CHECK-LABEL: func.func @turned
+// CHECK:         ^bb0(%{{[a-z_0-9]+}}: i1, %{{[a-z_0-9]+}}: f32, %[[SECOND:[a-z_0-9]+]]: f32, %{{[a-z_0-9]+}}: f32):
+// CHECK-NEXT:      linalg.yield %[[SECOND]]
+#of_batch = affine_map<(e, m, k) -> (e)>
+#id3 = affine_map<(e, m, k) -> (e, m, k)>
+#row = affine_map<(m, n) -> (m)>
+#id = affine_map<(m, n) -> (m, n)>
+func.func @of_batch(%x: tensor<4x16x6xf32>, %g: tensor<4x6x16xf32>, %chosen: tensor<4xi1>) -> tensor<4x16x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<4x16x6xf32>
+  %1 = linalg.generic {indexing_maps = [#of_batch, #id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+    ins(%chosen, %x : tensor<4xi1>, tensor<4x16x6xf32>) outs(%0 : tensor<4x16x6xf32>) {
+  ^bb0(%c: i1, %in: f32, %out: f32):
+    %r = arith.select %c, %in, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<4x16x6xf32>
+  %2 = tensor.empty() : tensor<4x6x16xf32>
+  %3 = linalg.generic {indexing_maps = [#of_batch, #id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+    ins(%chosen, %g : tensor<4xi1>, tensor<4x6x16xf32>) outs(%2 : tensor<4x6x16xf32>) {
+  ^bb0(%c: i1, %in: f32, %out: f32):
+    %r = arith.select %c, %in, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<4x6x16xf32>
+  %4 = tensor.empty() : tensor<4x16x16xf32>
+  %5 = linalg.fill ins(%zero : f32) outs(%4 : tensor<4x16x16xf32>) -> tensor<4x16x16xf32>
+  %6 = linalg.batch_matmul ins(%1, %3 : tensor<4x16x6xf32>, tensor<4x6x16xf32>) outs(%5 : tensor<4x16x16xf32>) -> tensor<4x16x16xf32>
+  return %6 : tensor<4x16x16xf32>
+}
+func.func @other_condition(%x: tensor<6x16xf32>, %chosen: tensor<6xi1>, %other: tensor<6xi1>) -> tensor<6x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %0 = tensor.empty() : tensor<6x16xf32>
+  %1 = linalg.generic {indexing_maps = [#row, #id, #id], iterator_types = ["parallel", "parallel"]}
+    ins(%other, %x : tensor<6xi1>, tensor<6x16xf32>) outs(%0 : tensor<6x16xf32>) {
+  ^bb0(%c: i1, %in: f32, %out: f32):
+    %r = arith.select %c, %in, %one : f32
+    linalg.yield %r : f32
+  } -> tensor<6x16xf32>
+  %2 = linalg.generic {indexing_maps = [#row, #id, #id], iterator_types = ["parallel", "parallel"]}
+    ins(%chosen, %1 : tensor<6xi1>, tensor<6x16xf32>) outs(%0 : tensor<6x16xf32>) {
+  ^bb0(%c: i1, %in: f32, %out: f32):
+    %r = arith.select %c, %in, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<6x16xf32>
+  return %2 : tensor<6x16xf32>
+}
+func.func @turned(%x: tensor<6x16xf32>, %y: tensor<6x16xf32>, %chosen: tensor<6xi1>) -> tensor<6x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<6x16xf32>
+  %1 = linalg.generic {indexing_maps = [#row, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+    ins(%chosen, %x, %y : tensor<6xi1>, tensor<6x16xf32>, tensor<6x16xf32>) outs(%0 : tensor<6x16xf32>) {
+  ^bb0(%c: i1, %in: f32, %second: f32, %out: f32):
+    %r = arith.select %c, %in, %second : f32
+    linalg.yield %r : f32
+  } -> tensor<6x16xf32>
+  %2 = linalg.generic {indexing_maps = [#row, #id, #id], iterator_types = ["parallel", "parallel"]}
+    ins(%chosen, %1 : tensor<6xi1>, tensor<6x16xf32>) outs(%0 : tensor<6x16xf32>) {
+  ^bb0(%c: i1, %in: f32, %out: f32):
+    %r = arith.select %c, %zero, %in : f32
+    linalg.yield %r : f32
+  } -> tensor<6x16xf32>
+  return %2 : tensor<6x16xf32>
+}
+
+// -----
+
+// Written by hand: a sum that starts anew where a term does not count, and terms
+// of one factor's rows, are no products of some terms.
+// GEMM-LABEL: func.func @starts_anew
+// GEMM-NOT:     tp.gemm
+// GEMM-LABEL: func.func @of_rows
+// GEMM-NOT:     tp.gemm
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#term = affine_map<(m, n, k) -> (k)>
+#row = affine_map<(m, n, k) -> (m)>
+func.func @starts_anew(%x: tensor<16x6xf32>, %g: tensor<6x24xf32>, %chosen: tensor<6xi1>) -> tensor<16x24xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<16x24xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<16x24xf32>) -> tensor<16x24xf32>
+  %2 = linalg.generic {indexing_maps = [#a, #b, #term, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%x, %g, %chosen : tensor<16x6xf32>, tensor<6x24xf32>, tensor<6xi1>) outs(%1 : tensor<16x24xf32>) {
+  ^bb0(%l: f32, %r: f32, %counts: i1, %out: f32):
+    %p = arith.mulf %l, %r : f32
+    %s = arith.addf %out, %p : f32
+    %t = arith.select %counts, %s, %zero : f32
+    linalg.yield %t : f32
+  } -> tensor<16x24xf32>
+  return %2 : tensor<16x24xf32>
+}
+func.func @of_rows(%x: tensor<16x6xf32>, %g: tensor<6x24xf32>, %chosen: tensor<16xi1>) -> tensor<16x24xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<16x24xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<16x24xf32>) -> tensor<16x24xf32>
+  %2 = linalg.generic {indexing_maps = [#a, #b, #row, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%x, %g, %chosen : tensor<16x6xf32>, tensor<6x24xf32>, tensor<16xi1>) outs(%1 : tensor<16x24xf32>) {
+  ^bb0(%l: f32, %r: f32, %counts: i1, %out: f32):
+    %p = arith.mulf %l, %r : f32
+    %s = arith.addf %out, %p : f32
+    %t = arith.select %counts, %s, %out : f32
+    linalg.yield %t : f32
+  } -> tensor<16x24xf32>
+  return %2 : tensor<16x24xf32>
+}

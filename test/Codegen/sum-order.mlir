@@ -89,6 +89,7 @@ func.func @two_readers(%x: tensor<16x6xf32>, %g: tensor<6x24xf32>, %w: tensor<24
   %0 = tensor.empty() : tensor<16x24xf32>
   %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<16x24xf32>) -> tensor<16x24xf32>
   %2 = linalg.matmul ins(%x, %g : tensor<16x6xf32>, tensor<6x24xf32>) outs(%1 : tensor<16x24xf32>) -> tensor<16x24xf32>
+  %5 = linalg.add ins(%2, %v : tensor<16x24xf32>, tensor<16x24xf32>) outs(%0 : tensor<16x24xf32>) -> tensor<16x24xf32>
   %3 = tensor.empty() : tensor<24x16xf32>
   %4 = linalg.generic {indexing_maps = [#turned, #id, #id], iterator_types = ["parallel", "parallel"]}
     ins(%2, %w : tensor<16x24xf32>, tensor<24x16xf32>) outs(%3 : tensor<24x16xf32>) {
@@ -96,7 +97,6 @@ func.func @two_readers(%x: tensor<16x6xf32>, %g: tensor<6x24xf32>, %w: tensor<24
     %r = arith.addf %in, %old : f32
     linalg.yield %r : f32
   } -> tensor<24x16xf32>
-  %5 = linalg.add ins(%2, %v : tensor<16x24xf32>, tensor<16x24xf32>) outs(%0 : tensor<16x24xf32>) -> tensor<16x24xf32>
   return %4, %5 : tensor<24x16xf32>, tensor<16x24xf32>
 }
 func.func @heads(%x: tensor<6x16xf32>, %g: tensor<16x32xf32>, %w: tensor<4x8x6xf32>) -> tensor<4x8x6xf32> {
