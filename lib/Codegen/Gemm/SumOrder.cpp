@@ -87,8 +87,10 @@ void StoragePlan::orderSums() {
   for (auto &[op, contraction] : contractions) {
     auto it = gemms.find(op);
     Value sum = contraction.result;
+    // A product that reads the sum, which may be scaled, has its order.
+    auto isWriter = [op = op](Operation *other) { return other == op; };
     if (it == gemms.end() || sum != op->getResult(0) || !isStored(sum) ||
-        ordered.contains(sum))
+        ordered.contains(sum) || !llvm::all_of(gemmsAt.lookup(sum), isWriter))
       continue;
     OpOperand *use = onlyReader(sum);
     auto order = use ? orderOfReader(*this, sum, *use) : std::nullopt;

@@ -139,6 +139,18 @@ void NeedFinder::addLinalg(linalg::LinalgOp op) {
   }
 }
 
+/// Whether a source that is needed as `need` says has elements beside those of
+/// a view that `map` describes, for which there is no condition.
+static bool hasOthers(const Needed &need, AffineMap map, Value view,
+                      Value source) {
+  for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+    if (auto own = dyn_cast<AffineDimExpr>(expr))
+      if (need.condition.place.isFunctionOfDim(dim) &&
+          shapeOf(source)[dim] != shapeOf(view)[own.getPosition()])
+        return true;
+  return false;
+}
+
 /// What is needed of a view is needed of its source.
 bool NeedFinder::addView(Operation &op) {
   if (op.getNumResults() != 1)
@@ -149,9 +161,12 @@ bool NeedFinder::addView(Operation &op) {
   for (Value operand : op.getOperands())
     if (operand != view->source)
       add(operand, Needed::all());
-  add(view->source,
-      overIndices(needs.lookup(op.getResult(0)), view->map.getResults(),
-                  view->map.getNumDims(), op.getContext()));
+  Value result = op.getResult(0);
+  Needed need = overIndices(needs.lookup(result), view->map.getResults(),
+                            view->map.getNumDims(), op.getContext());
+  if (need.isSome() && hasOthers(need, view->map, result, view->source))
+    need = Needed::all();
+  add(view->source, need);
   return true;
 }
 

@@ -33,22 +33,15 @@ using namespace tp::target;
 namespace {
 class RowSkipper {
 public:
-  explicit RowSkipper(func::FuncOp function) : function(function) {
-    for (auto [place, op] : llvm::enumerate(function.front()))
-      places[&op] = place;
-  }
+  explicit RowSkipper(func::FuncOp function) : function(function) {}
 
   unsigned run();
 
 private:
-  bool makeAvailable(Value condition, Operation *user);
   Value maskOf(Condition needed, Operation *op);
   void skip(const Condition &needed, Operation *op);
 
   func::FuncOp function;
-  /// Of the ops before any was moved; one that is moved has that of the op that
-  /// it was moved to.
-  llvm::DenseMap<Operation *, size_t> places;
   /// Of the shapes that tp.needed takes, by what they are made of.
   std::vector<std::pair<Condition, Value>> masks;
 };
@@ -111,28 +104,24 @@ static void takeSelected(linalg::LinalgOp op, Condition needed) {
 
 /// Whether `condition` is there before `user`, perhaps once what makes it has
 /// moved.
-bool RowSkipper::makeAvailable(Value condition, Operation *user) {
-  size_t before = places.lookup(user);
+static bool makeAvailable(Value condition, Operation *user) {
   SmallVector<Operation *> makers;
   SmallVector<Value> work = {condition};
   llvm::DenseSet<Operation *> seen;
   while (!work.empty()) {
     Operation *maker = work.pop_back_val().getDefiningOp();
     if (!maker || maker->getBlock() != user->getBlock() ||
-        places.lookup(maker) < before || !seen.insert(maker).second)
+        maker->isBeforeInBlock(user) || !seen.insert(maker).second)
       continue;
     if (maker == user || !isMemoryEffectFree(maker))
       return false;
     makers.push_back(maker);
     llvm::append_range(work, tp::inputsOf(maker));
   }
-  llvm::sort(makers, [&](Operation *a, Operation *b) {
-    return places.lookup(a) < places.lookup(b);
-  });
-  for (Operation *maker : makers) {
+  llvm::sort(makers,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *maker : makers)
     maker->moveBefore(user);
-    places[maker] = before;
-  }
   return true;
 }
 
@@ -150,8 +139,13 @@ Value RowSkipper::maskOf(Condition needed, Operation *op) {
   }
   needed.place = needed.place.replaceDimsAndSymbols(dims, {}, shape.size(), 0);
   for (auto &[known, value] : masks)
-    if (known == needed && shapeOf(value) == ArrayRef(shape))
+    if (known == needed && shapeOf(value) == ArrayRef(shape)) {
+      // It may have been made for an op that stands behind this one.
+      bool isThere = makeAvailable(value, op);
+      assert(isThere && "a mask of a condition that is there");
+      (void)isThere;
       return value;
+    }
   Location loc = needed.value.getLoc();
   Value empty =
       tensor::EmptyOp::create(builder, loc, shape, builder.getI1Type());
@@ -169,8 +163,6 @@ Value RowSkipper::maskOf(Condition needed, Operation *op) {
         }
         linalg::YieldOp::create(inner, loc, is);
       });
-  for (Operation *maker : {empty.getDefiningOp(), made.getOperation()})
-    places[maker] = places.lookup(op);
   masks.emplace_back(needed, made.getResult(0));
   return made.getResult(0);
 }
@@ -182,7 +174,6 @@ void RowSkipper::skip(const Condition &needed, Operation *op) {
   auto some =
       tp::NeededOp::create(builder, op->getLoc(), value.getType(), value, mask);
   value.replaceAllUsesExcept(some.getResult(), some);
-  places[some] = places.lookup(op);
 }
 
 unsigned RowSkipper::run() {

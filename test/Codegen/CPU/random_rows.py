@@ -111,6 +111,31 @@ class RowsProgram(Program):
                 f"to tensor<{'x'.join(map(str, shape))}xf32>")
         return self.emit(text, shape, lambda i: a.data[(*i[:-1], first + 2 * i[-1])])
 
+    def first(self, a):
+        """The first of some rows, or of some columns."""
+        dim = self.rng.randrange(len(a.shape))
+        shape = list(a.shape)
+        shape[dim] = self.rng.randint(1, shape[dim])
+        zeros, ones = [0] * len(shape), [1] * len(shape)
+        text = (f"tensor.extract_slice {a.name}{zeros} {shape} {ones} : {a.type} "
+                f"to tensor<{'x'.join(map(str, shape))}xf32>")
+        return self.emit(text, shape, lambda i: a.data[i])
+
+    def doubled(self, a):
+        rank = range(len(a.shape))
+        return self.generic([(a.name, a.type)], [rank], a.shape, "f32",
+                            "      %n = arith.constant 2.0 : f32\n"
+                            "      %r = arith.mulf %a0, %n : f32\n      linalg.yield %r : f32\n",
+                            lambda i: 2 * a.data[i])
+
+    def turned(self, a):
+        """The last two dimensions in the other order."""
+        rank = len(a.shape)
+        dims = [*range(rank - 2), rank - 1, rank - 2]
+        return self.generic([(a.name, a.type)], [dims], [a.shape[d] for d in dims], "f32",
+                            "      linalg.yield %a0 : f32\n",
+                            lambda i: a.data[tuple(i[d] for d in dims)])
+
     def condition(self, a, last):
         """A condition over some of the first `last` dimensions of `a`, and which these are."""
         dims = self.rng.sample(range(last), self.rng.randint(1, last))
@@ -182,7 +207,8 @@ class RowsProgram(Program):
         value = self.product(self.matrix(self.rng.choice([2, 2, 3, 4])))
         made = [value]
         for _ in range(self.rng.randint(0, 4)):
-            value = self.rng.choice([self.product, self.scaled, self.scaled, self.halved])(value)
+            value = self.rng.choice([self.product, self.product, self.scaled, self.scaled,
+                                     self.halved, self.first, self.doubled, self.turned])(value)
             made.append(value)
         results = [self.rng.choice([self.chosen, self.gradient])(value)]
         # What is read elsewhere too is needed there.
