@@ -64,21 +64,26 @@ class RowsProgram(Program):
         shape = [*a.shape[:-2], a.shape[-1], self.rng.choice([2, 3, 4, 6])]
         looks_up = len(shape) > 2 and self.rng.random() < 0.4
         b = self.looked_up(shape) if looks_up else self.constant(shape)
-        rank = len(a.shape)
-        shape = [*a.shape[:-1], b.shape[-1]]
+        return self.multiplied(a, b, "mk")
+
+    def multiplied(self, a, b, order):
+        """The products of `a`, whose matrices have the dimensions `order`, and `b`, k x n."""
+        rank, k = len(a.shape), b.shape[-2]
+        shape = [*a.shape[:-2], a.shape[-2 + order.index("m")], b.shape[-1]]
         empty = self.empty(shape)
         init = self.emit(f"linalg.fill ins(%zero : f32) outs({empty.name} : {empty.type}) -> "
                          f"{empty.type}", shape, lambda i: 0.0)
         loops = ", ".join(f"d{i}" for i in range(rank + 1))
+        names = {"m": f"d{rank - 2}", "n": f"d{rank - 1}", "k": f"d{rank}"}
         batch = [f"d{i}" for i in range(rank - 2)]
-        m, n, k = f"d{rank - 2}", f"d{rank - 1}", f"d{rank}"
-        maps = ", ".join(f"affine_map<({loops}) -> ({', '.join([*batch, *own])})>"
-                         for own in ([m, k], [k, n], [m, n]))
+        maps = ", ".join(
+            f"affine_map<({loops}) -> ({', '.join([*batch, *(names[dim] for dim in own)])})>"
+            for own in (order, "kn", "mn"))
         kinds = ", ".join(['"parallel"'] * rank + ['"reduction"'])
 
         def element(i):
-            return sum(a.data[(*i[:-1], j)] * b.data[(*i[:-2], j, i[-1])]
-                       for j in range(a.shape[-1]))
+            return sum(a.data[(*i[:-2], *((i[-2], j) if order == "mk" else (j, i[-2])))] *
+                       b.data[(*i[:-2], j, i[-1])] for j in range(k))
         return self.emit(
             f"linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}} "
             f"ins({a.name}, {b.name} : {a.type}, {b.type}) outs({init.name} : {init.type}) {{\n"
@@ -179,29 +184,8 @@ class RowsProgram(Program):
             right = self.scaled(right)
         number = 0 if self.rng.random() < 0.8 else 1
         other = condition if self.rng.random() < 0.8 else self.condition(right, rank - 1)
-        left = self.selected(a, *condition, number)
-        right = self.selected(right, *other, 0)
-        shape = [*a.shape[:-2], a.shape[-1], right.shape[-1]]
-        empty = self.empty(shape)
-        init = self.emit(f"linalg.fill ins(%zero : f32) outs({empty.name} : {empty.type}) -> "
-                         f"{empty.type}", shape, lambda i: 0.0)
-        loops = ", ".join(f"d{i}" for i in range(rank + 1))
-        batch = [f"d{i}" for i in range(rank - 2)]
-        m, n, k = f"d{rank - 2}", f"d{rank - 1}", f"d{rank}"
-        maps = ", ".join(f"affine_map<({loops}) -> ({', '.join([*batch, *own])})>"
-                         for own in ([k, m], [k, n], [m, n]))
-        kinds = ", ".join(['"parallel"'] * rank + ['"reduction"'])
-
-        def element(i):
-            return sum(left.data[(*i[:-2], j, i[-2])] * right.data[(*i[:-2], j, i[-1])]
-                       for j in range(a.shape[-2]))
-        return self.emit(
-            f"linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}} "
-            f"ins({left.name}, {right.name} : {left.type}, {right.type}) "
-            f"outs({init.name} : {init.type}) {{\n"
-            "    ^bb0(%x: f32, %y: f32, %z: f32):\n      %p = arith.mulf %x, %y : f32\n"
-            "      %r = arith.addf %z, %p : f32\n      linalg.yield %r : f32\n"
-            f"    }} -> {init.type}", shape, element)
+        return self.multiplied(self.selected(a, *condition, number),
+                               self.selected(right, *other, 0), "km")
 
     def chain(self):
         value = self.product(self.matrix(self.rng.choice([2, 2, 3, 4])))
