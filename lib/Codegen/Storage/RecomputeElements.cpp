@@ -84,6 +84,8 @@ private:
     /// Some reader of the backward pass needs the value in memory.
     bool asStored = false;
     bool isResult = false;
+    /// A condition is read where its rows are made, before tp.needed.
+    bool isCondition = false;
   };
   template <typename Visit> bool anyReader(Value value, Visit visit) const;
   Readers readersOf(Value value) const;
@@ -134,6 +136,7 @@ Recomputer::Readers Recomputer::readersOf(Value value) const {
       readers.asStored |=
           !isa<linalg::LinalgOp>(user) || contractionOf(user).has_value();
     readers.isResult |= user->hasTrait<OpTrait::IsTerminator>();
+    readers.isCondition |= isa<tp::NeededOp>(user);
     return false;
   });
   return readers;
@@ -261,7 +264,7 @@ unsigned Recomputer::run() {
   for (Operation *op : ops) {
     Value value = op->getResult(0);
     Readers readers = readersOf(value);
-    if (!readers.forward || !readers.backward)
+    if (!readers.forward || !readers.backward || readers.isCondition)
       continue;
     tries = 0;
     Again again;
@@ -269,6 +272,10 @@ unsigned Recomputer::run() {
     Again kept;
     kept.leaves.insert(value);
     if (again.operations > mostOperations || again.bytes() >= kept.bytes())
+      continue;
+    // A product takes a scaling in, and reads what is scaled.
+    double alpha = 1.0;
+    if (readers.asStored && gemmSource(value, alpha) != value)
       continue;
     if (readers.asStored &&
         (readers.isResult || again.operations > mostOperationsOfStored ||
