@@ -192,3 +192,33 @@ func.func @half(%a: tensor<64x32xf32>, %w: tensor<32x32xf32>, %dy: tensor<32x64x
   %dw = linalg.matmul ins(%dy, %y : tensor<32x64xf32>, tensor<64x32xf32>) outs(%4 : tensor<32x32xf32>) -> tensor<32x32xf32> loc("bwd:m"("mm_1"))
   return %z, %dw : tensor<64x32xf32>, tensor<32x32xf32>
 }
+
+// -----
+
+// A condition of rows is there before the product that leaves rows out, and is not
+// computed again behind it.
+// CHECK-LABEL: func.func @condition
+// CHECK-NOT:     tp.kept
+// CHECK:         return
+#id = affine_map<(d0) -> (d0)>
+func.func @condition(%s: tensor<64xf32>, %x: tensor<64x32xf32>, %w: tensor<32x32xf32>) -> (tensor<64xi1>, tensor<64x32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<64xi1>
+  %c = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%s : tensor<64xf32>) outs(%0 : tensor<64xi1>) {
+  ^bb0(%in: f32, %out: i1):
+    %p = arith.cmpf ogt, %in, %zero : f32
+    linalg.yield %p : i1
+  } -> tensor<64xi1> loc("m"("gt"))
+  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%c : tensor<64xi1>) outs(%0 : tensor<64xi1>) {
+  ^bb0(%in: i1, %out: i1):
+    %true = arith.constant true
+    %p = arith.xori %in, %true : i1
+    linalg.yield %p : i1
+  } -> tensor<64xi1> loc("m"("not"))
+  %1 = tensor.empty() : tensor<64x32xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<64x32xf32>, tensor<32x32xf32>) outs(%2 : tensor<64x32xf32>) -> tensor<64x32xf32> loc("bwd:m"("mm"))
+  %rows = tensor.expand_shape %c [[0, 1]] output_shape [64, 1] : tensor<64xi1> into tensor<64x1xi1> loc("bwd:m"("mm"))
+  %some = tp.needed %y where %rows : tensor<64x32xf32>, tensor<64x1xi1> loc("bwd:m"("mm"))
+  return %n, %some : tensor<64xi1>, tensor<64x32xf32>
+}
