@@ -175,11 +175,11 @@ static bool formAttention(AttentionForm &form, int64_t id, KnownTerms &known,
   if (!usesScoresAlone(form)) {
     std::optional<BackwardForm> backward =
         hasChunks(traits) ? backwardOf(form, known) : std::nullopt;
-    if (backward)
+    if (backward && !formRing(form, backward))
       buildBackward(form, *backward);
     return backward.has_value();
   }
-  if (!hasChunks(traits) || !formRing(form))
+  if (!hasChunks(traits) || !formRing(form, /*backward=*/std::nullopt))
     AttentionStepBuilder(form, id, traits.scoreBytes).build();
   return true;
 }

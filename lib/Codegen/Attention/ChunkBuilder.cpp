@@ -80,6 +80,28 @@ Value ChunkBuilder::generic(ArrayRef<int64_t> shape, Type type,
   return made->getResult(0);
 }
 
+/// `tensor` without what is behind the last element at `indices`, which have
+/// `rows` of `row`: the loops of an op run over whole dimensions.
+Value ChunkBuilder::cut(Value tensor, const Indices &indices, unsigned row,
+                        int64_t rows) {
+  SmallVector<OpFoldResult> sizes;
+  bool whole = true;
+  for (auto [expr, size] :
+       llvm::zip_equal(indices, tp::target::shapeOf(tensor))) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    unsigned loop = dim ? dim.getPosition() : 0;
+    int64_t read = !dim ? size : loop == row ? rows : form.extent(loop);
+    whole &= read == size;
+    sizes.push_back(builder.getIndexAttr(read));
+  }
+  if (whole)
+    return tensor;
+  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
+      strides(sizes.size(), builder.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(builder, loc, tensor, offsets, sizes,
+                                        strides);
+}
+
 /// The elements of `tensor` at `indices`, as batch x heads x rows x columns.
 Value ChunkBuilder::packed(Value tensor, const Indices &indices,
                            const Loops &heads, unsigned row, int64_t rows,
@@ -105,12 +127,12 @@ Value ChunkBuilder::packed(Value tensor, const Indices &indices,
   Indices index;
   for (AffineExpr expr : indices)
     index.push_back(expr.replaceDims(places));
-  Value made =
-      generic(shape, getElementTypeOrSelf(tensor), tensor,
-              {AffineMap::get(shape.size(), 0, index, context),
-               builder.getMultiDimIdentityMap(shape.size())},
-              SmallVector<utils::IteratorType>(shape.size(), parallel),
-              [](OpBuilder &, ValueRange arguments) { return arguments[0]; });
+  Value made = generic(
+      shape, getElementTypeOrSelf(tensor), cut(tensor, indices, row, rows),
+      {AffineMap::get(shape.size(), 0, index, context),
+       builder.getMultiDimIdentityMap(shape.size())},
+      SmallVector<utils::IteratorType>(shape.size(), parallel),
+      [](OpBuilder &, ValueRange arguments) { return arguments[0]; });
   if (shape.size() == 4)
     return made;
   return tensor::CollapseShapeOp::create(builder, loc, made, dims);

@@ -32,6 +32,8 @@ protected:
   void divideLoops(llvm::ArrayRef<const Indices *> moving);
   int64_t sizeOf(const Loops &loops) const;
   mlir::AffineExpr indexOf(const Loops &loops, const Loops &order) const;
+  mlir::Value cut(mlir::Value tensor, const Indices &indices, unsigned row,
+                  int64_t rows);
   mlir::Value packed(mlir::Value tensor, const Indices &indices,
                      const Loops &heads, unsigned row, int64_t rows,
                      const Loops &columns);

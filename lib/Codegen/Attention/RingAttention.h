@@ -17,6 +17,7 @@
 #define TP_LIB_CODEGEN_ATTENTION_RINGATTENTION_H
 
 #include "AttentionForm.h"
+#include "Backward/BackwardForm.h"
 #include "tp/IR/TP.h"
 
 namespace tp::target {
@@ -39,14 +40,19 @@ struct RingSource {
   std::vector<llvm::SmallVector<ChunkRun, 1>> runs;
 };
 
+/// Puts the runs of a chunk into their order; false where padding lies between
+/// them, or they are in another order than the sequence has.
+bool settle(llvm::SmallVectorImpl<ChunkRun> &runs);
+
 /// The chunks that the keys or values at `place` are gathered of, before they
 /// are extended to a wider type; none unless the gather is one whose chunks
 /// travel, or where padding lies between keys.
 std::optional<RingSource> ringSourceOf(const ElementPlace &place,
                                        AttentionForm &form);
 
-/// Rewrites `form` if its keys and its values travel.
-bool formRing(AttentionForm &form);
+/// Rewrites `form`, with its gradients where it has some, if its keys and its
+/// values travel.
+bool formRing(AttentionForm &form, const std::optional<BackwardForm> &backward);
 
 /// Fails, with an error, at a gather whose chunks should travel, and that is
 /// used all the same.

@@ -8,26 +8,40 @@
 #ifndef TP_LIB_CODEGEN_ATTENTION_RINGBUILDER_H
 #define TP_LIB_CODEGEN_ATTENTION_RINGBUILDER_H
 
-#include "ChunkBuilder.h"
+#include "Backward/GradientBuilder.h"
+#include "Backward/RingGradient.h"
 #include "RingAttention.h"
 
 namespace tp::target {
 
-/// Makes the chain of rotations and of attention to chunks.
-class RingBuilder : ChunkBuilder {
+/// Makes the chains of rotations and of attention to chunks.
+class RingBuilder : GradientBuilder {
 public:
   RingBuilder(const AttentionForm &form, const RingSource &keys,
               const RingSource &values)
-      : ChunkBuilder(form), keys(keys), values(values),
+      : GradientBuilder(form), keys(keys), values(values),
         ranks(keys.runs.size()) {}
 
-  /// False if more would be sent than a gather sends.
-  bool build();
+  /// Makes what both chains read. False if more would be sent than a gather
+  /// sends.
+  bool begin();
+  /// Makes the attention.
+  void build() { replaceResult(quotient(attended())); }
+  /// Makes the attention and its gradients; `keyGradient` and `valueGradient`
+  /// where it has such.
+  void build(const BackwardForm &backward,
+             const std::optional<RingGradient> &keyGradient,
+             const std::optional<RingGradient> &valueGradient);
 
 private:
   mlir::Value widened(mlir::Value chunk);
   mlir::Value withoutPadding(mlir::Value chunk);
-  mlir::Value rotated(mlir::Value chunk, const RingSource &source);
+  mlir::Value rotated(mlir::Value chunk, mlir::Operation *cause);
+  mlir::Value attended();
+  void
+  visit(llvm::function_ref<void(int64_t step, mlir::Value k, mlir::Value v)>
+            attend);
+  mlir::Value sum(mlir::Value first, mlir::Value second);
   void makeTable();
   mlir::Value tableAt(mlir::OpBuilder &inner, mlir::Value owner,
                       mlir::Value run, int64_t column);
@@ -41,6 +55,10 @@ private:
   /// Whether some rank's chunk has padding.
   bool isPadded = false;
   mlir::Value position, table, global;
+  /// The rank's own chunks, and what its queries see of the chunk that it has
+  /// after as many rotations.
+  mlir::Value q, ownK, ownV;
+  llvm::SmallVector<mlir::Value> masks;
 };
 
 } // namespace tp::target

@@ -74,9 +74,7 @@ static SmallVector<GatheredPart> gatheredParts(Value value) {
   return parts;
 }
 
-/// Puts the runs of a chunk into their order; false where padding lies between
-/// them, or they are in another order than the sequence has.
-static bool settle(SmallVectorImpl<ChunkRun> &runs) {
+bool tp::target::settle(SmallVectorImpl<ChunkRun> &runs) {
   llvm::sort(runs, [](const ChunkRun &a, const ChunkRun &b) {
     return a.local < b.local;
   });

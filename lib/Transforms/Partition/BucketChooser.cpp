@@ -108,6 +108,15 @@ void BucketChooser::close(unsigned number) {
   open.erase(buckets[number].key);
 }
 
+bool BucketChooser::becomesRotations(Operation *op, AxesAttr axes) const {
+  if (op->hasAttr(attr::ring))
+    return true;
+  // What adds up the gradients of keys and values.
+  auto chunk = cast<ShapedType>(op->getResult(0).getType());
+  return isa<ReduceScatterOp>(op) &&
+         travelling.contains({axes, chunk.getNumElements()});
+}
+
 /// Puts `op` into a bucket if it is a small collective.
 bool BucketChooser::join(Operation *op, Numbers &awaited) {
   std::optional<Collective> collective = asCollective(op);
@@ -116,9 +125,8 @@ bool BucketChooser::join(Operation *op, Numbers &awaited) {
   AxesAttr axes = collective->axes;
   std::optional<int64_t> sent = bytesOf(op->getOperand(0).getType());
   std::optional<int64_t> received = bytesOf(op->getResult(0).getType());
-  // A gather that becomes rotations is none.
   if (axes.groupSize() == 1 || !sent || !received || *sent == 0 ||
-      op->hasAttr(attr::ring))
+      becomesRotations(op, axes))
     return false;
   int64_t ring =
       ringBytes(collective->kind, std::max(*sent, *received), axes.groupSize());
@@ -210,6 +218,11 @@ bool BucketChooser::mayWait(Operation *op, ArrayRef<unsigned> awaited) {
 
 void BucketChooser::choose(Block &block) {
   computesAgain = !block.getOps<KeptOp>().empty();
+  for (auto gather : block.getOps<AllGatherOp>())
+    if (gather->hasAttr(attr::ring))
+      travelling.insert(
+          {gather.getAxes(),
+           cast<ShapedType>(gather.getSource().getType()).getNumElements()});
   met.reserve(block.getOperations().size());
   for (Operation &op : block) {
     Numbers awaited = awaitedBy(&op);

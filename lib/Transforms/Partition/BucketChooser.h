@@ -72,12 +72,16 @@ private:
   bool reaches(llvm::ArrayRef<unsigned> numbers, unsigned target);
   void close(unsigned number);
   bool join(mlir::Operation *op, Numbers &awaited);
+  /// Whether `op`, which sends along `axes`, becomes rotations later.
+  bool becomesRotations(mlir::Operation *op, AxesAttr axes) const;
   bool mayWait(mlir::Operation *op, llvm::ArrayRef<unsigned> awaited);
 
   const Hardware &hardware;
   /// Whether values are computed again in the backward pass (tp.kept).
   bool computesAgain = false;
   llvm::DenseMap<AxesAttr, BytesInLatency> knownSmall;
+  /// The elements of chunks that travel along axes, in tp-form-attention.
+  llvm::DenseSet<std::pair<AxesAttr, int64_t>> travelling;
   llvm::DenseMap<BucketKey, unsigned> open;
   /// Of values that come from open buckets; buckets may be closed since.
   llvm::DenseMap<mlir::Value, Numbers> origins;

@@ -30,6 +30,7 @@ private:
   bool matchWithWeights(const Contraction &product);
   bool note(std::optional<GradientProduct> &gradient,
             const Contraction &product, LoopSolution loops, double factor);
+  bool notePadding(const Contraction &product, const LoopSolution &loops);
   std::optional<ElementSum> known(const Element *element);
   std::optional<double> productOfGradients(const Element *leaf);
   std::optional<double> readProductOfGradients(const Element *leaf);
@@ -93,7 +94,7 @@ productsOf(const AttentionForm &form) {
 /// Whether sums start from zero, and have the type of an attention's operands
 /// or sums.
 static bool isGradient(const Contraction &product, const AttentionForm &form) {
-  if (!product.addsAll())
+  if (product.terms)
     return false;
   linalg::LinalgOp op = product.op;
   std::optional<Splat> start = splatOf(op.getDpsInitOperand(0)->get());
@@ -102,6 +103,28 @@ static bool isGradient(const Contraction &product, const AttentionForm &form) {
   Type type = getElementTypeOrSelf(op->getResult(0));
   return zero && zero.getValue().isZero() &&
          (type == form.elementType || type == form.sumType);
+}
+
+/// Notes which queries are padding, for a product that adds up others. False if
+/// it leaves out something else, or others than the products before do.
+bool BackwardMatcher::notePadding(const Contraction &product,
+                                  const LoopSolution &loops) {
+  if (product.prefixes.empty())
+    return true;
+  const LoopPrefix &prefix = product.prefixes.front();
+  if (product.prefixes.size() > 1 || !prefix.loop)
+    return false;
+  SmallVector<unsigned> shortened;
+  for (auto [number, owner] : llvm::enumerate(loops.loops.owner))
+    if (owner == *prefix.loop)
+      if (std::optional<unsigned> loop = loops.loop(number))
+        shortened.push_back(*loop);
+  if (shortened != SmallVector<unsigned>{form.query})
+    return false;
+  if (found.queries && found.queries->counts != prefix.counts)
+    return false;
+  found.queries = prefix;
+  return true;
 }
 
 /// Two batch loops, or a loop that reduces twice, are not a gradient's.
@@ -132,7 +155,8 @@ bool BackwardMatcher::note(std::optional<GradientProduct> &gradient,
                 return loop == reduced ||
                        (ofKeys && llvm::is_contained(form.batch, loop));
               });
-  if (!fits || gradient || !isGradient(product, form))
+  if (!fits || gradient || !isGradient(product, form) ||
+      !notePadding(product, loops))
     return false;
   gradient = GradientProduct{product, std::move(loops), factor};
   return true;

@@ -42,6 +42,8 @@ struct BackwardForm {
   const Element *resultGradient = nullptr;
   std::optional<ElementPlace> place;
   std::optional<GradientProduct> q, k, v;
+  /// The queries that are no padding, on every rank; none where all are.
+  std::optional<LoopPrefix> queries;
 
   /// The first of the products.
   mlir::Operation *first() const {

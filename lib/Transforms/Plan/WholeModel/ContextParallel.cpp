@@ -82,8 +82,6 @@ ContextPins tp::contextPins(func::FuncOp function, unsigned dim,
                             ArrayRef<ParameterUse> uses) {
   ActivationGraph graph(function, uses);
   ContextPins pins;
-  for (unsigned node = 0; node < graph.size(); ++node)
-    pins.trains |= !graph.isForward(node);
   for (BlockArgument argument : function.getArguments()) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!type || type.getRank() <= dim || type.getDimSize(dim) <= 1 ||
@@ -209,15 +207,6 @@ LogicalResult Binder::bindContext(Item &item) {
 
   auto rotation = entry.getOptions().getAs<StringAttr>(rotateOption);
   bool isRing = rotation && rotation == rotateInRing;
-  if (isRing && found.trains)
-    return entry.emitError()
-           << "'" << rotateOption << "' = \"" << rotateInRing << "\" of style "
-           << entry.getStyle()
-           << " has no backward pass, and the program is a training step: "
-              "write \""
-           << rotateByGather
-           << "\", which brings all keys and values to every rank at once";
-
   ConstrainOp travelling;
   function.walk([&](ConstrainOp pin) {
     if (pin->hasAttr(attr::ring) && pin.getAxis() != plan.getAxis())

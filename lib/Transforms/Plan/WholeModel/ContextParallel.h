@@ -42,8 +42,6 @@ struct ContextPins {
   /// What linear layers and lookups make.
   llvm::SmallVector<SequenceValue> values;
   llvm::SmallVector<GatheredValue> gathered;
-  /// Whether there is a backward pass.
-  bool trains = false;
 };
 
 /// What there is to pin in `function`, whose inputs have positions along
