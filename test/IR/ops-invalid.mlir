@@ -388,48 +388,48 @@ func.func @backward_dimensions(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>,
 
 // -----
 
-func.func @backward_shapes(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>, %go: tensor<1x2x4x3xf32>, %lse: tensor<1x2x4x1xf32>, %d: tensor<1x2x4x1xf32>) {
+func.func @backward_shapes(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>, %go: tensor<1x2x4x3xf32>, %lse: tensor<1x2x4x2xf32>, %d: tensor<1x2x4x1xf32>) {
   // expected-error@+1 {{expected batch x heads x rows x columns that fit, got}}
-  %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x3xf32>, tensor<1x2x4x1xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x2x6x3xf32>)
+  %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x3xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x2x6x3xf32>)
   return
 }
 
 // -----
 
-func.func @backward_sums(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>, %go: tensor<1x2x4x3xf32>, %lse: tensor<1x2x4x1xf64>, %d: tensor<1x2x4x1xf32>) {
-  // expected-error@+1 {{lse and delta are of 'f32', got 'tensor<1x2x4x1xf64>' and 'tensor<1x2x4x1xf32>'}}
-  %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x3xf32>, tensor<1x2x4x1xf64>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32>)
+func.func @backward_sums(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>, %go: tensor<1x2x4x3xf32>, %lse: tensor<1x2x4x2xf64>, %d: tensor<1x2x4x1xf32>) {
+  // expected-error@+1 {{lse and delta are of 'f32', got 'tensor<1x2x4x2xf64>' and 'tensor<1x2x4x1xf32>'}}
+  %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x3xf32>, tensor<1x2x4x2xf64>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32>)
   return
 }
 
 // -----
 
-func.func @backward_types(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>, %go: tensor<1x2x4x3xf16>, %lse: tensor<1x2x4x1xf32>, %d: tensor<1x2x4x1xf32>) {
+func.func @backward_types(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>, %go: tensor<1x2x4x3xf16>, %lse: tensor<1x2x4x2xf32>, %d: tensor<1x2x4x1xf32>) {
   // expected-error@+1 {{q, k, v and go have one element type, got}}
-  %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x3xf16>, tensor<1x2x4x1xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32>)
+  %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x3xf16>, tensor<1x2x4x2xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32>)
   return
 }
 
 // -----
 
-func.func @backward_gradients(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>, %go: tensor<1x2x4x3xf32>, %lse: tensor<1x2x4x1xf32>, %d: tensor<1x2x4x1xf32>) {
+func.func @backward_gradients(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>, %go: tensor<1x2x4x3xf32>, %lse: tensor<1x2x4x2xf32>, %d: tensor<1x2x4x1xf32>) {
   // expected-error@+1 {{gradients have one element type, 'f32' or 'f32', got 'tensor<1x2x6x3xf16>'}}
-  %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x3xf32>, tensor<1x2x4x1xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf16>)
+  %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x3xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf16>)
   return
 }
 
 // -----
 
-func.func @backward_bias(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x6xf16>, %go: tensor<1x2x4x3xf32>, %lse: tensor<1x2x4x1xf32>, %d: tensor<1x2x4x1xf32>) {
+func.func @backward_bias(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x6xf16>, %go: tensor<1x2x4x3xf32>, %lse: tensor<1x2x4x2xf32>, %d: tensor<1x2x4x1xf32>) {
   // expected-error@+1 {{the bias is of i64 or 'f32', got 'tensor<1x1x4x6xf16>'}}
-  %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x6xf16>, tensor<1x2x4x3xf32>, tensor<1x2x4x1xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32>)
+  %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x6xf16>, tensor<1x2x4x3xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32>)
   return
 }
 
 // -----
 
-func.func @backward_pairs(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>, %go: tensor<1x2x4x3xf32>, %lse: tensor<1x2x4x1xf32>, %d: tensor<1x2x4x1xf32>) {
+func.func @backward_pairs(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>, %go: tensor<1x2x4x3xf32>, %lse: tensor<1x2x4x2xf32>, %d: tensor<1x2x4x1xf32>) {
   // expected-error@+1 {{'pairs' is 0 or more, got -1}}
-  %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d scale 0.125 pairs -1 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x3xf32>, tensor<1x2x4x1xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32>)
+  %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d scale 0.125 pairs -1 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x3xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32>)
   return
 }

@@ -28,7 +28,8 @@ inline constexpr llvm::StringLiteral forwardGather = "forward",
                                      backwardGather = "backward";
 /// On a tp.constrain of keys or values, on the change of layout and on the
 /// gather that it becomes, a unit: no rank holds all of them at once, they
-/// travel from rank to rank (tp-form-attention).
+/// travel from rank to rank (tp-form-attention). On the rotations of a backward
+/// pass too: they are none of the forward pass, whose chunks are gone by then.
 inline constexpr llvm::StringLiteral ring = "tp.ring";
 /// On a function: the modules whose values are computed again in the backward
 /// pass. Of a model or a plan, for tp-recompute.

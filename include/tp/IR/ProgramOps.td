@@ -374,14 +374,14 @@ def TP_AttentionBackwardOp : TP_CommandOp<"attention_backward"> {
   let description = [{
     What `tp.attend_backward` computes, in memory. The shapes are
     batch x heads x queries x head size for q and gq, the same with v's columns
-    for go and with one column for lse and delta; batch x key/value heads x keys x
+    for go, two columns for lse and one for delta; batch x key/value heads x keys x
     head size for k, the same with v's columns for v; batch x heads x keys x head
     size for gk, the same with v's columns for gv; batch x heads x queries x keys
     for the bias, or x 2 for spans. Layouts are strided; columns are contiguous.
     What is written overlaps nothing else. That is for processors.
 
     ```mlir
-    tp.attention_backward %q, %k, %v bias %spans from %go lse %lse delta %delta into %gq, %gk, %gv scale 1.250000e-01 flops 64 bytes 128 : memref<1x1x4x8xf32>, memref<1x1x6x8xf32>, memref<1x1x6x8xf32>, memref<1x1x4x2xi64>, memref<1x1x4x8xf32>, memref<1x1x4x1xf32>, memref<1x1x4x1xf32>, memref<1x1x4x8xf32>, memref<1x1x6x8xf32>, memref<1x1x6x8xf32>
+    tp.attention_backward %q, %k, %v bias %spans from %go lse %lse delta %delta into %gq, %gk, %gv scale 1.250000e-01 flops 64 bytes 128 : memref<1x1x4x8xf32>, memref<1x1x6x8xf32>, memref<1x1x6x8xf32>, memref<1x1x4x2xi64>, memref<1x1x4x8xf32>, memref<1x1x4x2xf32>, memref<1x1x4x1xf32>, memref<1x1x4x8xf32>, memref<1x1x6x8xf32>, memref<1x1x6x8xf32>
     ```
   }];
   let arguments = (ins AnyStaticShapeMemRef:$q, AnyStaticShapeMemRef:$k,

@@ -330,7 +330,7 @@ def TP_AttendBackwardOp : TP_Op<"attend_backward", [Pure]> {
     the gradient `go` (T. Dao et al., "FlashAttention", 2022). With the scores
     s[i, j] = scale * q[i] . k[j] + bias[i, j] and
 
-        p[i, j] = exp(s[i, j] - lse[i])
+        p[i, j] = exp(s[i, j] - m[i] - log l[i])
         d[i, j] = p[i, j] * (go[i] . v[j] - delta[i])
 
     the results are, for every batch and head,
@@ -341,10 +341,12 @@ def TP_AttendBackwardOp : TP_Op<"attend_backward", [Pure]> {
     | gk | scale * sum over i of d[i, j] * q[i] | batch x heads x keys x head size |
     | gv | sum over i of p[i, j] * go[i] | batch x heads x keys x columns of v |
 
-    `lse` is the logarithm of the sum of exp(s[i, j]) over the keys of query i:
-    of a state of `tp.attend` its maximum plus the logarithm of its last column;
-    plus infinity of a query that sees no key and whose result is 0. `delta` is
-    o[i] . go[i]. Both are batch x heads x queries x 1, of f32, or f64 where q is.
+    `lse`, batch x heads x queries x 2, has m[i] and log l[i]: of a state of
+    `tp.attend` its maximum and the logarithm of its last column; 0 and plus
+    infinity of a query that sees no key and whose result is 0. They are apart
+    since log l has no digits beside a maximum such as that of masked scores.
+    `delta`, batch x heads x queries x 1, is o[i] . go[i]. Both are of f32, or f64
+    where q is.
     The shapes of q, k, v and the bias are those of `tp.attend`; go has v's columns.
     Heads that share keys have gradients of their own. The results have q's
     element type, or that of the sums.
@@ -353,7 +355,7 @@ def TP_AttendBackwardOp : TP_Op<"attend_backward", [Pure]> {
     tp-assign-storage a `tp.attention_backward` of it.
 
     ```mlir
-    %0:3 = tp.attend_backward %q, %k, %v bias %spans from %go lse %lse delta %delta scale 1.250000e-01 pairs 8 : (tensor<1x2x4x8xf32>, tensor<1x1x2x8xf32>, tensor<1x1x2x8xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x8xf32>, tensor<1x2x4x1xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x2x8xf32>, tensor<1x2x2x8xf32>)
+    %0:3 = tp.attend_backward %q, %k, %v bias %spans from %go lse %lse delta %delta scale 1.250000e-01 pairs 8 : (tensor<1x2x4x8xf32>, tensor<1x1x2x8xf32>, tensor<1x1x2x8xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x8xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x2x8xf32>, tensor<1x2x2x8xf32>)
     ```
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,

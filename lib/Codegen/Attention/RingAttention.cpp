@@ -8,7 +8,7 @@
 #include "RingBuilder.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tp/IR/CauseAttributes.h"
-#include "tp/IR/CodegenAttributes.h"
+#include "tp/IR/PortAttributes.h"
 
 using namespace mlir;
 using namespace tp::target;
@@ -32,7 +32,7 @@ Value RingBuilder::widened(Value chunk) {
 }
 
 /// The neighbour's chunk, in the place of the collective `cause`.
-Value RingBuilder::rotated(Value chunk, Operation *cause) {
+tp::PermuteOp RingBuilder::rotated(Value chunk, Operation *cause) {
   SmallVector<int64_t> sources;
   for (int64_t rank = 0; rank < ranks; ++rank)
     sources.push_back((rank + ranks - 1) % ranks);
@@ -42,6 +42,9 @@ Value RingBuilder::rotated(Value chunk, Operation *cause) {
   for (StringRef why : {tp::attr::reason, tp::attr::cause})
     if (Attribute given = cause->getAttr(why))
       made->setAttr(why, given);
+  // Or it would be the forward pass's, whose chunks would be kept for it.
+  if (isBackward)
+    made->setAttr(tp::attr::ring, builder.getUnitAttr());
   return made;
 }
 
@@ -140,6 +143,7 @@ void RingBuilder::build(const BackwardForm &backward,
   Value result = quotient(state);
   Operands given = operands(backward, q, result, logarithms(state));
   int64_t queries = form.extent(form.query);
+  isBackward = true;
   // A gradient goes to where its chunk is: from the rank that has it first to
   // the one that has it last, which is the one before its own.
   struct Travelling {

@@ -36,7 +36,7 @@ public:
 private:
   mlir::Value widened(mlir::Value chunk);
   mlir::Value withoutPadding(mlir::Value chunk);
-  mlir::Value rotated(mlir::Value chunk, mlir::Operation *cause);
+  tp::PermuteOp rotated(mlir::Value chunk, mlir::Operation *cause);
   mlir::Value attended();
   void
   visit(llvm::function_ref<void(int64_t step, mlir::Value k, mlir::Value v)>
@@ -58,6 +58,7 @@ private:
   /// The rank's own chunks, and what its queries see of the chunk that it has
   /// after as many rotations.
   mlir::Value q, ownK, ownV;
+  bool isBackward = false;
   llvm::SmallVector<mlir::Value> masks;
 };
 

@@ -96,7 +96,8 @@ struct BackwardShapes {
     return k[0] == batch && v[0] == batch && v[1] == k[1] && k[1] > 0 &&
            heads % k[1] == 0 && v[2] == keys && k[3] == q[3] && gq == q &&
            has(go, {batch, heads, queries, v[3]}) &&
-           has(lse, {batch, heads, queries, 1}) && delta == lse &&
+           has(lse, {batch, heads, queries, 2}) &&
+           has(delta, {batch, heads, queries, 1}) &&
            has(gk, {batch, heads, keys, k[3]}) &&
            has(gv, {batch, heads, keys, v[3]});
   }

@@ -73,6 +73,7 @@ private:
   const AttentionBackwardCommand &command;
   const AttentionBackwardAddresses &addresses;
   RowSpace space;
+  const bool hasNumbers = command.bias && !Blocks::hasSpans;
   /// Of a block of queries and keys: scores, which become weights, and products
   /// of gradients and values, which become gradients of scores.
   Sum *scores, *products;
@@ -168,14 +169,24 @@ void Backward<Sum>::addRows(const HeadAddresses &head, int64_t row,
   multiplyRows<Sum>(rows, keys, command.valueSize, 1, go, false, v, true, 0,
                     products, keys);
   for (int64_t i = 0; i < rows; ++i) {
-    auto number = [&](const char *base, const AttentionOperand &operand) {
+    auto number = [&](const char *base, const AttentionOperand &operand,
+                      int64_t column) {
       return reinterpret_cast<const Sum *>(
-          base)[(row + i) * operand.strides[2]];
+          base)[(row + i) * operand.strides[2] + column];
     };
     Sum *weights = scores + i * keys;
-    exponentials(weights, keys, number(head.lse, command.lse));
+    Sum maximum = number(head.lse, command.lse, 0),
+        logarithm = number(head.lse, command.lse, 1);
+    // Beside what is added to scores the logarithm may have no digits.
+    if (hasNumbers) {
+      for (int64_t j = 0; j < keys; ++j)
+        weights[j] -= maximum;
+      exponentials(weights, keys, logarithm);
+    } else {
+      exponentials(weights, keys, maximum + logarithm);
+    }
     weighted(weights, products + i * keys, keys,
-             number(head.delta, command.delta));
+             number(head.delta, command.delta, 0));
   }
   multiplyRows<Sum>(keys, command.valueSize, rows, 1, block(scores), true, go,
                     false, 1, valueGradients + inBlock * command.valueSize,

@@ -69,7 +69,8 @@ static OperandSizes sizesOf(const AttentionBackwardCommand &command,
   bool isSum = isOf({&c.lse, &c.delta});
   return {isOf({&c.k, &c.v}) ? c.kvHeads : c.heads,
           isOf({&c.k, &c.v, &c.gk, &c.gv}) ? c.keys : c.queries,
-          isSum                        ? 1
+          &operand == &c.lse           ? 2
+          : isSum                      ? 1
           : isOf({&c.v, &c.go, &c.gv}) ? c.valueSize
                                        : c.headSize,
           isSum                         ? c.sumType()

@@ -67,7 +67,7 @@ protected:
     Tensor k = make(c.k, c.dtype, c.kvHeads, c.keys, c.headSize);
     Tensor v = make(c.v, c.dtype, c.kvHeads, c.keys, c.valueSize);
     Tensor go = make(c.go, c.dtype, c.heads, c.queries, c.valueSize);
-    Tensor lse = make(c.lse, c.sumType(), c.heads, c.queries, 1);
+    Tensor lse = make(c.lse, c.sumType(), c.heads, c.queries, 2);
     Tensor delta = make(c.delta, c.sumType(), c.heads, c.queries, 1);
     DataType gradients = c.gradientType;
     Tensor gq = make(c.gq, gradients, c.heads, c.queries, c.headSize);
@@ -121,8 +121,9 @@ protected:
           }
           for (double score : p)
             total += largest == -INFINITY ? 0 : std::exp(score - largest);
-          lse.set(lse.place(b, h, i),
-                  total == 0 ? INFINITY : largest + std::log(total));
+          lse.set(lse.place(b, h, i), total == 0 ? 0 : largest);
+          lse.set(lse.place(b, h, i) + 1,
+                  total == 0 ? INFINITY : std::log(total));
           for (int64_t j = 0; j < c.keys; ++j) {
             p[j] = total == 0 ? 0 : std::exp(p[j] - largest) / total;
             for (int64_t l = 0; l < c.valueSize; ++l)

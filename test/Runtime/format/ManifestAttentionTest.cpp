@@ -72,7 +72,7 @@ TEST(ManifestAttentionTest, Gradients) {
   backward.v = {arena(512), {0, 0, 3}};
   backward.bias = {arena(768), DataType::F32, {0, 0, 5, 1}};
   backward.go = {arena(1024), {0, 9, 3}};
-  backward.lse = {arena(1280), {0, 3, 1}};
+  backward.lse = {arena(1280), {0, 6, 2}};
   backward.delta = {arena(1536), {0, 3, 1}};
   backward.gq = {arena(1792), {0, 6, 2}};
   backward.gk = {arena(2048), {0, 10, 2}};

@@ -354,24 +354,7 @@ static bool readsFrom(const Element *element, Operation *op) {
                });
 }
 
-/// Whether a term adds 0 or minus infinity, so that no query's maximum is a
-/// number beside which the logarithm of its sum has no digits, as the least one
-/// is.
-static bool addsNoNumber(const BiasTerm &term) {
-  auto isZeroOrHidden = [](std::optional<double> number) {
-    return number && (*number == 0 || (std::isinf(*number) && *number < 0));
-  };
-  if (term.isMask)
-    return isZeroOrHidden(term.factor);
-  const Element *value = withoutCasts(term.value);
-  return term.factor == 1.0 && computes<arith::SelectOp>(value) &&
-         isZeroOrHidden(constantOf(withoutCasts(value->operands[1]))) &&
-         isZeroOrHidden(constantOf(withoutCasts(value->operands[2])));
-}
-
 std::optional<BackwardForm> BackwardMatcher::match() {
-  if (!llvm::all_of(form.bias, addsNoNumber))
-    return std::nullopt;
   // A row without keys is NaN, and so is all that it gives to others; by bounds
   // it would give nothing.
   if (form.emptyRows == EmptyRows::NaN &&

@@ -20,23 +20,31 @@ static constexpr utils::IteratorType reduction = utils::IteratorType::reduction;
 Value GradientBuilder::logarithms(Value state) {
   SmallVector<int64_t> shape(tp::target::shapeOf(state));
   int64_t size = shape[3] - tp::numStateColumns;
-  shape[3] = 1;
+  shape[3] = 2;
+  AffineMap each = builder.getMultiDimIdentityMap(4);
+  SmallVector<AffineExpr> rows(each.getResults());
+  rows.back() = getAffineConstantExpr(0, context);
+  AffineMap first = AffineMap::get(4, 0, rows, context);
   return generic(
       shape, form.sumType,
       {columnsOf(state, size, 1), columnsOf(state, size + 1, 1)},
-      SmallVector<AffineMap>(3, builder.getMultiDimIdentityMap(4)),
-      SmallVector<utils::IteratorType>(4, parallel),
+      {first, first, each}, SmallVector<utils::IteratorType>(4, parallel),
       [&](OpBuilder &inner, ValueRange arguments) -> Value {
+        Value maximum = arguments[0];
         Value log = math::LogOp::create(inner, loc, arguments[1]);
-        Value sum = arith::AddFOp::create(inner, loc, arguments[0], log);
-        if (form.emptyRows != EmptyRows::Zero)
-          return sum;
-        Value isEmpty =
-            arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
-                                  arguments[1], real(inner, 0.0));
-        return arith::SelectOp::create(
-            inner, loc, isEmpty,
-            real(inner, std::numeric_limits<double>::infinity()), sum);
+        if (form.emptyRows == EmptyRows::Zero) {
+          Value zero = real(inner, 0.0);
+          Value isEmpty = arith::CmpFOp::create(
+              inner, loc, arith::CmpFPredicate::OEQ, arguments[1], zero);
+          maximum = arith::SelectOp::create(inner, loc, isEmpty, zero, maximum);
+          log = arith::SelectOp::create(
+              inner, loc, isEmpty,
+              real(inner, std::numeric_limits<double>::infinity()), log);
+        }
+        Value isMaximum = arith::CmpIOp::create(
+            inner, loc, arith::CmpIPredicate::eq, indexAt(inner, 3),
+            arith::ConstantIndexOp::create(inner, loc, 0));
+        return arith::SelectOp::create(inner, loc, isMaximum, maximum, log);
       });
 }
 

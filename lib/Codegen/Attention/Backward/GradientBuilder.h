@@ -27,8 +27,8 @@ protected:
     mlir::Value q, gradient, lse, mean;
   };
 
-  /// The logarithm of every query's sum of exponentials; plus infinity where
-  /// its weights are 0.
+  /// Of every query the maximum of its scores and the logarithm of its sum of
+  /// exponentials: the two columns of `lse`.
   mlir::Value logarithms(mlir::Value state);
   /// Begins the backward pass: from now on ops stand before its products.
   /// `result` and `lse` are those of the forward pass.

@@ -7,6 +7,7 @@
 
 #include "WholeModel/ContextParallel.h"
 #include "Binder.h"
+#include "Parameters/ParameterView.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
 #include "tp/IR/CauseAttributes.h"
@@ -78,6 +79,45 @@ static OpOperand *beforeRepeats(OpOperand *operand) {
   return best;
 }
 
+/// Where the backward pass reads what `operand` is a view of, so that both
+/// passes read one gather: `operand` itself unless it does.
+static OpOperand *whereBothRead(OpOperand *operand) {
+  OpOperand *best = operand;
+  int64_t bytes = bytesOf(operand->get());
+  while (true) {
+    Value value = operand->get();
+    if (llvm::any_of(value.getUsers(), [](Operation *user) {
+          return isOfBackwardPass(user->getLoc());
+        }))
+      best = operand;
+    Operation *op = value.getDefiningOp();
+    auto copy = dyn_cast_if_present<linalg::LinalgOp>(op);
+    OpOperand *source = op && viewSource(op) ? &op->getOpOperand(0)
+                        : copy               ? copiedInput(copy)
+                                             : nullptr;
+    if (!source || bytesOf(source->get()) != bytes)
+      return best;
+    operand = source;
+  }
+}
+
+/// Where what is made of `value` alone has fewest bytes, and of such places the
+/// first.
+static Value afterSums(Value value) {
+  Value best = value;
+  while (value.hasOneUse()) {
+    Operation *op = *value.user_begin();
+    auto loops = dyn_cast<linalg::LinalgOp>(op);
+    bool isAlone = loops && loops.getNumDpsInputs() == 1;
+    if (op->getNumResults() != 1 || !(viewSource(op) == value || isAlone))
+      break;
+    value = op->getResult(0);
+    if (bytesOf(value) < bytesOf(best))
+      best = value;
+  }
+  return best;
+}
+
 ContextPins tp::contextPins(func::FuncOp function, unsigned dim,
                             ArrayRef<ParameterUse> uses) {
   ActivationGraph graph(function, uses);
@@ -112,7 +152,7 @@ ContextPins tp::contextPins(func::FuncOp function, unsigned dim,
   for (const AttentionOperands &each : places.attentions())
     for (auto [operand, port] :
          {std::pair(each.keys, "keys"), std::pair(each.values, "values")}) {
-      OpOperand *before = beforeRepeats(operand);
+      OpOperand *before = whereBothRead(beforeRepeats(operand));
       const SequencePlace *place = places.find(before->get());
       // Operands of the products have one themselves.
       if (!place)
@@ -121,6 +161,9 @@ ContextPins tp::contextPins(func::FuncOp function, unsigned dim,
         pins.gathered.push_back(
             {before, port, viewed(before->get(), *place, pins.length)});
     }
+  for (Value gradient : places.followGradients())
+    if (Value value = afterSums(gradient); places.find(value))
+      pins.gradients.push_back(viewed(value, *places.find(value), pins.length));
   return pins;
 }
 
@@ -249,21 +292,29 @@ LogicalResult Binder::bindContext(Item &item) {
                                              llvm::to_vector(type.getShape()),
                                              shardOf(sequenceDim)});
   }
-  for (const SequenceValue &each : found.values) {
-    if (!isOurs(each.value.getDefiningOp()))
-      continue;
+  // What all its readers read is a shard from here on.
+  auto pinAll = [&](const SequenceValue &each, StringRef port) {
     SmallVector<OpOperand *> readers;
     for (OpOperand &operand : each.value.getUses())
       readers.push_back(&operand);
-    Value pinned =
-        pinInside(item, each.value, "output", each.view, shardOf(each.dim))
-            .value_or(Value());
-    if (!pinned)
+    FailureOr<Value> pinned =
+        pinInside(item, each.value, port, each.view, shardOf(each.dim));
+    if (succeeded(pinned))
+      for (OpOperand *reader : readers)
+        reader->set(*pinned);
+    return LogicalResult(pinned);
+  };
+  for (const SequenceValue &each : found.values) {
+    if (!isOurs(each.value.getDefiningOp()))
+      continue;
+    if (failed(pinAll(each, "output")))
       return failure();
-    for (OpOperand *reader : readers)
-      reader->set(pinned);
   }
   for (const GatheredValue &each : found.gathered) {
+    SmallVector<OpOperand *> backward;
+    for (OpOperand &use : each.operand->get().getUses())
+      if (isOfBackwardPass(use.getOwner()->getLoc()))
+        backward.push_back(&use);
     Value pinned = pinInside(item, each.operand->get(), each.port,
                              each.sharded.view, shardOf(each.sharded.dim))
                        .value_or(Value());
@@ -280,7 +331,15 @@ LogicalResult Binder::bindContext(Item &item) {
     if (isRing)
       pinned.getDefiningOp()->setAttr(attr::ring,
                                       UnitAttr::get(pinned.getContext()));
+    for (OpOperand *reader : backward)
+      reader->set(pinned);
     each.operand->set(pinned);
+  }
+  for (const SequenceValue &each : found.gradients) {
+    if (!isRing || !isOurs(each.value.getDefiningOp()))
+      continue;
+    if (failed(pinAll(each, "gradient")))
+      return failure();
   }
   return success();
 }

@@ -42,6 +42,9 @@ struct ContextPins {
   /// What linear layers and lookups make.
   llvm::SmallVector<SequenceValue> values;
   llvm::SmallVector<GatheredValue> gathered;
+  /// In the backward pass, the gradients of keys and values: where they have
+  /// fewest bytes, after those of heads that share keys are added up.
+  llvm::SmallVector<SequenceValue> gradients;
 };
 
 /// What there is to pin in `function`, whose inputs have positions along

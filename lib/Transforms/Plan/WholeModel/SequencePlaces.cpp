@@ -37,6 +37,8 @@ void SequencePlaces::add(Value value, SequencePlace place) {
   Places &known = places[value];
   for (SequencePlace &each : known)
     if (each.isSamePlace(place)) {
+      if (each.of && place.of)
+        samePositions.unionSets(each.of, place.of);
       if (!each.of)
         each.of = place.of;
       return;
@@ -82,7 +84,10 @@ bool SequencePlaces::joinsValues(linalg::LinalgOp op) {
       for (const SequencePlace &value : placesOf(values->get()))
         if (!value.of &&
             loopAt(op.getMatchingIndexingMap(values), value.dim) == loop) {
-          found.push_back({key.of, values});
+          if (graph.isForward(graph.nodeOf(op->getResult(0))))
+            found.push_back({key.of, values});
+          else
+            gradients.push_back({op->getResult(0), key.of});
           return true;
         }
     }
@@ -234,4 +239,27 @@ void SequencePlaces::follow() {
     if (op.getNumResults() != 0 &&
         graph.isForward(graph.nodeOf(op.getResult(0))))
       visit(op);
+}
+
+SmallVector<Value> SequencePlaces::followGradients() {
+  for (Operation &op : function.getBody().front())
+    if (op.getNumResults() != 0 &&
+        !graph.isForward(graph.nodeOf(op.getResult(0))))
+      visit(op);
+  // The gradient of keys and that of values add up queries, that of queries
+  // adds up keys.
+  auto isOfQueries = [&](OpOperand *operand) {
+    return llvm::any_of(found, [&](const AttentionOperands &attention) {
+      for (OpOperand &other : attention.keys->getOwner()->getOpOperands())
+        if (&other != attention.keys &&
+            samePositions.isEquivalent(&other, operand))
+          return true;
+      return false;
+    });
+  };
+  SmallVector<Value> ofKeys;
+  for (const ScoreGradientProduct &each : gradients)
+    if (isOfQueries(each.added))
+      ofKeys.push_back(each.result);
+  return ofKeys;
 }

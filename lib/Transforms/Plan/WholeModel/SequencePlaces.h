@@ -17,6 +17,7 @@
 #define TP_LIB_TRANSFORMS_PLAN_WHOLEMODEL_SEQUENCEPLACES_H
 
 #include "WholeModel/ActivationGraph.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 
 namespace tp {
 
@@ -39,6 +40,14 @@ struct AttentionOperands {
   mlir::OpOperand *keys, *values;
 };
 
+/// A product of the backward pass that adds up positions of scores.
+struct ScoreGradientProduct {
+  mlir::Value result;
+  /// What makes the positions that it adds up: an operand of a product that
+  /// makes scores.
+  mlir::OpOperand *added;
+};
+
 class SequencePlaces {
 public:
   SequencePlaces(const ActivationGraph &graph, mlir::func::FuncOp function,
@@ -47,8 +56,11 @@ public:
 
   /// A value that has the positions along `dim`.
   void add(mlir::Value value, unsigned dim);
-  /// Follows all that were added.
+  /// Follows all that were added, in the forward pass.
   void follow();
+  /// Follows on into the backward pass, and returns the gradients of keys and
+  /// of values.
+  llvm::SmallVector<mlir::Value> followGradients();
 
   /// Where the value has positions, if it has those of one value.
   const SequencePlace *find(mlir::Value value) const;
@@ -61,7 +73,8 @@ private:
   void add(mlir::Value value, SequencePlace place);
   void visit(mlir::Operation &op);
   void visitLoops(mlir::linalg::LinalgOp op);
-  /// Whether `op` is the second product of an attention, which it notes.
+  /// Whether `op` is the second product of an attention, or one of the backward
+  /// pass that adds up positions of scores; notes it.
   bool joinsValues(mlir::linalg::LinalgOp op);
   void copy(mlir::Value from, mlir::Value to,
             llvm::function_ref<bool(unsigned)> keeps);
@@ -71,6 +84,9 @@ private:
   int64_t length;
   llvm::DenseMap<mlir::Value, Places> places;
   llvm::SmallVector<AttentionOperands> found;
+  llvm::SmallVector<ScoreGradientProduct> gradients;
+  /// Operands that make the same positions of scores, or of their gradients.
+  llvm::EquivalenceClasses<mlir::OpOperand *> samePositions;
 };
 
 } // namespace tp

@@ -351,7 +351,7 @@ struct AttentionCommand : AttentionWeights {
 };
 
 /// Of a target cpu: the gradients of an attention whose result o has the
-/// gradient `go`. With p[i, j] = exp(score[i, j] - lse[i]) and
+/// gradient `go`. With p[i, j] = exp(score[i, j] - m[i] - log l[i]) and
 /// ds[i, j] = p[i, j] * (go[i] . v[j] - delta[i]), for every batch and head
 ///   gq[i] = scale * sum over j of ds[i, j] * k[j]
 ///   gk[j] = scale * sum over i of ds[i, j] * q[i]
@@ -359,8 +359,8 @@ struct AttentionCommand : AttentionWeights {
 struct AttentionBackwardCommand : AttentionWeights {
   /// Of queries, with v's columns.
   AttentionOperand go;
-  /// Of sumType(), one column: the logarithm of the sum of exponentials of a
-  /// query's scores, and o[i] . go[i].
+  /// Of sumType(). Two columns: the maximum m of a query's scores, and the
+  /// logarithm of l, the sum of their exponentials less m. One: o[i] . go[i].
   AttentionOperand lse, delta;
   /// With q's, k's and v's columns. gk and gv have as many heads as q. They
   /// overlap none of the others.
