@@ -155,8 +155,8 @@ class SequenceParallel(ParallelStyle):
 class ContextParallel(ParallelStyle):
     """The sequence is sharded through the whole model, which has it along dimension `sequence_dim`
     of its inputs. Attention gathers keys and values, or with `rotate="ring"` has those of one rank
-    after another. With `load_balance` ranks have as much to do where attention is causal. torch has a
-    context manager in place of such a class."""
+    after another, also in training. With `load_balance` ranks have as much to do where attention is
+    causal. torch has a context manager in place of such a class."""
     sequence_dim: int = 1
     rotate: str = "gather"
     load_balance: bool = False

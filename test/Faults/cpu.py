@@ -9,6 +9,7 @@ COLLECTIVES = "Codegen/CPU/collectives.mlir"
 FUSION = "Codegen/CPU/fusion.mlir"
 KERNELS = "Codegen/CPU/cpu-compile.mlir"
 WAITING_GROUPS = "Regression/groups-that-wait-in-a-circle.mlir"
+BALANCED = "Python/Plans/context.test"
 UNEVEN_CONTRACTIONS = "Codegen/CPU/uneven-contractions.mlir"
 MERGE_GEMMS = "Codegen/merge-gemms.mlir"
 MERGED_GEMMS = "EndToEnd/merged-gemms.test"
@@ -171,7 +172,7 @@ FAULTS = {
          "source)) {\n      «alpha *= *scale;»",
          "(void)0;", CONTRACTIONS),
     ],
-    "lib/Codegen/Gemm/ContractionBody.cpp": [
+    "lib/Codegen/Gemm/LoopMask.cpp": [
         ("a chunk that begins later has more rows",
          "llvm::SubOverflow(last, «offset», count)",
          "int64_t(0)", UNEVEN_CONTRACTIONS),
@@ -179,12 +180,17 @@ FAULTS = {
          "if («op.getIteratorTypesArray()[*index.loop] !=\n"
          "        utils::IteratorType::reduction»)",
          "false", UNEVEN_CONTRACTIONS),
+        ("the rows of the next rank",
+         "axes.getMesh().getValue().coordinate(«rank», part);",
+         "(rank + 1) % axes.getMesh().getValue().numRanks()", UNEVEN_CONTRACTIONS),
+        ("pieces of several segments are those of one",
+         "return compare(mask) || «tabulate(mask)»;",
+         "false", BALANCED),
+    ],
+    "lib/Codegen/Gemm/ContractionBody.cpp": [
         ("what else a body does is lost",
          "«matched.size() != body->getOperations().size()»)",
          "false", UNEVEN_CONTRACTIONS),
-        ("the rows of the next rank",
-         "mesh.getValue().coordinate(«rank», part)",
-         "(rank + 1) % numRanks", UNEVEN_CONTRACTIONS),
     ],
     "lib/Codegen/Kernels/KernelOrder.cpp": [
         ("commands in any order",

@@ -95,6 +95,8 @@ def padded(count: int = TOKENS) -> dict[str, torch.Tensor]:
 # A model, its inputs, the plan, and what a rank sends of 32-bit numbers in a layer per position
 # that it does not have: keys and values, before they are repeated.
 KEYS_AND_VALUES = 2 * SHARED * SIZE
+# Of a text of a training step.
+POSITIONS = 16
 MODELS: dict[str, tuple[Callable[..., nn.Module], Callable[[], dict[str, torch.Tensor]], Plan]] = {
     "causal": (Decoder, tokens, CONTEXT),
     "balanced": (Decoder, tokens, BALANCED),
@@ -162,26 +164,47 @@ def check(name: str) -> int:
 
 def check_training(name: str) -> int:
     """The number of runs in which a step differs from PyTorch's in f64 by more than PyTorch's own
-    in f32 does, four times over."""
+    in f32 does, four times over. On one axis keys and values are all that a layer sends, and
+    gradients of as many numbers; in a ring keys and values go around twice."""
     torch.manual_seed(0)
+    name, rotates = name.removesuffix(" in a ring"), name.endswith(" in a ring")
     case = training.family(name, training.ADAMW)
     batch = case.batch()
     model = tp.export_training(case.module, case.loss, case.optimizer, batch)
     reference = training.Reference(case, [batch])
     failed = 0
-    for mesh, plan in (({"cp": 2}, CONTEXT), ({"cp": 3}, BALANCED), ({"cp": 4}, BALANCED),
-                       ({"cp": 2, "tp": 2}, {"cp": CONTEXT, "tp": "transformer"}),
-                       ({"dp": 2, "cp": 2}, {"dp": {"": "data_parallel"}, "cp": CONTEXT})):
+    plain, balanced = (RING, BALANCED_RING) if rotates else (CONTEXT, BALANCED)
+    for mesh, plan in (({"cp": 2}, plain), ({"cp": 3}, plain), ({"cp": 3}, balanced),
+                       ({"cp": 4}, balanced),
+                       ({"cp": 2, "tp": 2}, {"cp": plain, "tp": "transformer"}),
+                       ({"dp": 2, "cp": 2}, {"dp": {"": "data_parallel"}, "cp": plain})):
         with tp.compile(model, plan=plan, mesh=mesh) as step:
             _, found = reference.train(step)
             print(f"train {name} on {mesh}: {'equal' if found <= 1 else 'DIFFERS'}, "
                   f"{training.kinds_of(step)}", flush=True)
             failed += found > 1
+            if len(mesh) == 1 and not trains_least(step, case.module.config, rotates):
+                print(f"sends {dict(bytes_of(step))}")
+                failed += 1
     return failed
 
 
+def trains_least(step: tp.Program, config: Any, rotates: bool) -> bool:
+    """Whether keys, values and their gradients are all that layers send along positions."""
+    sent = bytes_of(step)
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    numbers = 2 * config.num_hidden_layers * heads * (
+        config.hidden_size // config.num_attention_heads) * 2 * 4  # of two texts, in f32
+    gathered, chunk = numbers * POSITIONS, numbers * -(-POSITIONS // step.size)
+    least = {"all_gather": 0 if rotates else gathered, "reduce_scatter": 0 if rotates else gathered,
+             "permute": 3 * chunk * (step.size - 1) if rotates else 0, "all_to_all": 0}
+    return all(sent[kind] == number for kind, number in least.items())
+
+
 def main() -> None:
-    training.main_of_plans([*MODELS, "train llama", "train gpt2", "train bert"], check,
+    trained = [f"train {name}{ring}" for name in ("llama", "gpt2", "bert")
+               for ring in ("", " in a ring")]
+    training.main_of_plans([*MODELS, *trained], check,
                            check_training)
 
 

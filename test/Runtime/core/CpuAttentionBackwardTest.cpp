@@ -81,6 +81,9 @@ protected:
       c.bias = {{}, c.sumType(), {0, c.queries * c.keys, c.keys, 1}};
       for (int64_t i = 0; i < c.heads * c.queries * c.keys; i += 3)
         bias.set(i, -INFINITY);
+      // A query of which all keys are masked by the least number.
+      for (int64_t i = 0; i < c.keys; ++i)
+        bias.set(c.keys + i, std::numeric_limits<float>::lowest());
     }
     auto spanOf = [&](int64_t i) -> std::pair<int64_t, int64_t> {
       if (mask == Mask::EmptyRows && i % 5 == 2)

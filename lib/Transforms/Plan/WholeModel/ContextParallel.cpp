@@ -79,6 +79,16 @@ static OpOperand *beforeRepeats(OpOperand *operand) {
   return best;
 }
 
+/// Whether the backward pass reads what `user` reads: by itself, or as it is
+/// reshaped, scaled or repeated.
+static bool isForBackward(Operation *user) {
+  if (isOfBackwardPass(user->getLoc()))
+    return true;
+  auto loops = dyn_cast<linalg::LinalgOp>(user);
+  return (viewSource(user) || (loops && loops.getNumDpsInputs() == 1)) &&
+         llvm::any_of(user->getUsers(), isForBackward);
+}
+
 /// Where the backward pass reads what `operand` is a view of, so that both
 /// passes read one gather: `operand` itself unless it does.
 static OpOperand *whereBothRead(OpOperand *operand) {
@@ -86,9 +96,7 @@ static OpOperand *whereBothRead(OpOperand *operand) {
   int64_t bytes = bytesOf(operand->get());
   while (true) {
     Value value = operand->get();
-    if (llvm::any_of(value.getUsers(), [](Operation *user) {
-          return isOfBackwardPass(user->getLoc());
-        }))
+    if (llvm::any_of(value.getUsers(), isForBackward))
       best = operand;
     Operation *op = value.getDefiningOp();
     auto copy = dyn_cast_if_present<linalg::LinalgOp>(op);
@@ -313,7 +321,7 @@ LogicalResult Binder::bindContext(Item &item) {
   for (const GatheredValue &each : found.gathered) {
     SmallVector<OpOperand *> backward;
     for (OpOperand &use : each.operand->get().getUses())
-      if (isOfBackwardPass(use.getOwner()->getLoc()))
+      if (isForBackward(use.getOwner()))
         backward.push_back(&use);
     Value pinned = pinInside(item, each.operand->get(), each.port,
                              each.sharded.view, shardOf(each.sharded.dim))
