@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MachineCode.h"
+#include "LaneStores.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -14,6 +15,7 @@
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/InstSimplifyPass.h"
 #include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/LoopRotation.h"
@@ -90,6 +92,8 @@ void tp::target::optimiseLoops(llvm::Module &module,
   hoistInvariants(passes);
   passes.addPass(
       llvm::LoopUnrollPass(llvm::LoopUnrollOptions().setPartial(false)));
+  // Masks of loops that are gone are constants.
+  passes.addPass(llvm::InstSimplifyPass());
 
   llvm::ModulePassManager all;
   // Of the functions of libm.
@@ -103,6 +107,7 @@ LogicalResult tp::target::writeCode(llvm::Module &module,
                                     llvm::TargetMachine &machine,
                                     llvm::CodeGenFileType type,
                                     SmallVectorImpl<char> &code) {
+  expandLaneStores(module);
   llvm::raw_svector_ostream stream(code);
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
