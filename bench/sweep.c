@@ -23,6 +23,8 @@ enum { unrolled = 8, mostThreads = 64 };
 typedef struct {
   Words *data;
   size_t count; // a multiple of `unrolled`
+  // Whether it is read in `unrolled` streams, not in one.
+  int streams;
   uint64_t sum;
 } Part;
 
@@ -34,9 +36,15 @@ typedef struct {
 static void *readPart(void *argument) {
   Part *part = argument;
   Words sums[unrolled] = {};
-  for (size_t i = 0; i < part->count; i += unrolled)
-    for (size_t j = 0; j < unrolled; ++j)
-      sums[j] += part->data[i + j];
+  size_t each = part->count / unrolled;
+  if (part->streams)
+    for (size_t i = 0; i < each; ++i)
+      for (size_t j = 0; j < unrolled; ++j)
+        sums[j] += part->data[j * each + i];
+  else
+    for (size_t i = 0; i < part->count; i += unrolled)
+      for (size_t j = 0; j < unrolled; ++j)
+        sums[j] += part->data[i + j];
   for (size_t j = 1; j < unrolled; ++j)
     sums[0] += sums[j];
   part->sum = sums[0][0] + sums[0][7];
@@ -58,13 +66,16 @@ Sweep *sweep_create(size_t threads, size_t bytes) {
       return NULL;
     madvise(data, sweep->bytes, MADV_HUGEPAGE);
     memset(data, (int)i + 1, sweep->bytes);
-    sweep->parts[i] = (Part){data, sweep->bytes / sizeof(Words), 0};
+    sweep->parts[i] = (Part){data, sweep->bytes / sizeof(Words), 0, 0};
   }
   return sweep;
 }
 
-/// Reads all of it, each part in a thread of its own.
-void sweep_run(Sweep *sweep) {
+/// Reads all of it, each part in a thread of its own, in one stream or in
+/// several.
+void sweep_run(Sweep *sweep, int streams) {
+  for (size_t i = 0; i < sweep->threads; ++i)
+    sweep->parts[i].streams = streams;
   pthread_t threads[mostThreads];
   for (size_t i = 1; i < sweep->threads; ++i)
     if (pthread_create(&threads[i], NULL, readPart, &sweep->parts[i]))

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COMPILERS = ("cc", "clang", "clang-22", "gcc")
@@ -24,11 +25,19 @@ class Sweeps:
         self.library = ctypes.CDLL(path)
         self.library.sweep_create.restype = ctypes.c_void_p
         self.library.sweep_create.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
-        self.library.sweep_run.argtypes = [ctypes.c_void_p]
+        self.library.sweep_run.argtypes = [ctypes.c_void_p, ctypes.c_int]
 
     def over(self, threads, size):
-        """A function that reads `size` bytes, shared out to `threads` threads."""
+        """A function that reads `size` bytes, shared out to `threads` threads: in one stream or in
+        several, whichever is faster here."""
         sweep = self.library.sweep_create(threads, size)
         if not sweep:
             sys.exit(f"error: no memory for a sweep over {size} bytes by {threads} threads")
-        return lambda: self.library.sweep_run(sweep)
+
+        def seconds(streams):
+            begin = time.perf_counter()
+            self.library.sweep_run(sweep, streams)
+            return time.perf_counter() - begin
+        times = {streams: min(seconds(streams) for _ in range(5)) for streams in (0, 1)}
+        best = min(times, key=times.get)
+        return lambda: self.library.sweep_run(sweep, best)

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A part of LoopBodies.h. Rows of A times rows of B. B comes from memory, which
-// is fastest in one stream: a processor foresees what comes next in it, and
-// loses its way in several at once. So a row of B is read to its end for all
-// rows of A where these are few; for more, tiles use what is loaded for several
-// sums.
+// A part of LoopBodies.h. Rows of A times rows of B. B comes from memory. Some
+// processors foresee what comes next in one stream, and lose their way in
+// several at once: a row of B is read to its end for all rows of A where these
+// are few. Others foresee no further than a page, and read several streams,
+// each in pages of its own, half as fast again (readsStreams). For more rows of
+// A tiles use what is loaded for several sums.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,6 +72,36 @@ TP_INLINE void timesRow(const float *a, int64_t lda, int64_t k,
   }
 }
 
+/// Some rows of A times as many rows of B as there are streams, which are
+/// `distance` apart; sums of one row of A are `step` apart.
+template <typename Type, int rows, int streams>
+TP_INLINE void timesStreams(const float *a, int64_t lda, int64_t k,
+                            const typename Type::Element *b, int64_t distance,
+                            float *sums, int64_t n, int64_t step) {
+  Floats parts[rows][streams] = {};
+  int64_t l = 0;
+  for (; l + width <= k; l += width) {
+    Floats left[rows];
+    for (int i = 0; i < rows; ++i)
+      left[i] = load(a + i * lda + l);
+    for (int s = 0; s < streams; ++s) {
+      Floats right = Type::widenFrom(b + s * distance + l);
+      for (int i = 0; i < rows; ++i)
+        parts[i][s] += left[i] * right;
+    }
+  }
+  for (int s = 0; s < streams; ++s) {
+    float rest[rows] = {};
+    for (int64_t last = l; last < k; ++last) {
+      float right = Type::widenOne(b[s * distance + last]);
+      for (int i = 0; i < rows; ++i)
+        rest[i] += a[i * lda + last] * right;
+    }
+    for (int i = 0; i < rows; ++i)
+      sums[i * n + s * step] += sumOf(parts[i][s]) + rest[i];
+  }
+}
+
 /// Some rows of A times some rows of B. Each element that is loaded serves
 /// several sums.
 template <typename Type, int rows, int columns>
@@ -107,13 +138,13 @@ TP_INLINE void timesRows(const float *a, int64_t lda, int64_t k,
 // The sums and the elements of B fill the registers. With few registers each
 // element serves few sums, and a library is faster from some rows on.
 #if defined(__AVX512F__)
-constexpr int rowsAtOnce = 4, columnsAtOnce = 4;
+constexpr int rowsAtOnce = 4, columnsAtOnce = 4, mostSumsOfStreams = 16;
 constexpr int64_t mostRows = tp::runtime::mostFewRows;
 #elif defined(__AVX2__)
-constexpr int rowsAtOnce = 3, columnsAtOnce = 2;
+constexpr int rowsAtOnce = 3, columnsAtOnce = 2, mostSumsOfStreams = 4;
 constexpr int64_t mostRows = 24;
 #else
-constexpr int rowsAtOnce = 2, columnsAtOnce = 1;
+constexpr int rowsAtOnce = 2, columnsAtOnce = 1, mostSumsOfStreams = 1;
 constexpr int64_t mostRows = 24;
 #endif
 static_assert(mostRows <= tp::runtime::mostFewRows);
@@ -135,7 +166,17 @@ template <typename Type, int rows>
 static void fewTimesRows(const float *a, int64_t lda, int64_t k,
                          const typename Type::Element *b, int64_t ldb,
                          int64_t n, float *sums) {
-  for (int64_t j = 0; j < n; ++j)
+  constexpr int streams =
+      mostSumsOfStreams / rows < 8 ? mostSumsOfStreams / rows : 8;
+  int64_t j = 0;
+  if (streams > 1 && tp::runtime::readsStreams()) {
+    int64_t part = n / streams;
+    for (; j < part; ++j)
+      timesStreams<Type, rows, streams>(a, lda, k, b + j * ldb, part * ldb,
+                                        sums + j, n, part);
+    j = part * streams;
+  }
+  for (; j < n; ++j)
     timesRow<Type, rows>(a, lda, k, b + j * ldb, sums + j, n);
 }
 

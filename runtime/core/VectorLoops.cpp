@@ -27,6 +27,15 @@ const VectorLoops &tp::runtime::vectorLoops() {
   return *loops;
 }
 
+bool tp::runtime::readsStreams() {
+#if defined(__x86_64__)
+  // vectorLoops() has asked for the processor.
+  return __builtin_cpu_is("intel");
+#else
+  return false;
+#endif
+}
+
 const NarrowLoops &tp::runtime::narrowLoops(NarrowType type) {
   return type == NarrowType::F16 ? vectorLoops().f16 : vectorLoops().bf16;
 }

@@ -89,6 +89,10 @@ struct VectorLoops {
 /// adds the elements of a vector. Of very few rows B is all that counts.
 bool isOfFewRows(int64_t rows, int64_t k);
 
+/// Whether this processor reads memory fastest in several streams, as Intel's
+/// do.
+bool readsStreams();
+
 /// Those in the widest instructions of this processor.
 const VectorLoops &vectorLoops();
 
