@@ -18,6 +18,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "tp/Codegen/CodegenPasses.h"
 #include "tp/Codegen/WeightStorage.h"
 #include "tp/IR/CodegenAttributes.h"
@@ -229,6 +231,10 @@ struct StoreWeightsPass : tp::impl::StoreWeightsBase<StoreWeightsPass> {
       func::FuncOp function = each;
       if (!function.getBody().hasOneBlock())
         return success();
+      // What is a view is not told from a body that computes what is not used,
+      // as the partition leaves a place beside its end.
+      IRRewriter rewriter(&getContext());
+      (void)runRegionDCE(rewriter, function->getRegions());
       for (auto [argument, result] : tp::updatesOf(function)) {
         if (!isMatrix(function, argument))
           continue;
