@@ -37,7 +37,7 @@ void addToC(const MixedProduct &p, const float *sums, int64_t first,
 }
 
 /// Few rows of A, each contiguous, and a B whose columns are stored one behind
-/// the other: each is read to its end in one stream.
+/// the other.
 void multiplyFewByRows(const NarrowLoops &loops, const MixedProduct &p) {
   float sums[mostSums];
   int64_t count = 0;
