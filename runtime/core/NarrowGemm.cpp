@@ -18,6 +18,9 @@ namespace {
 constexpr int64_t fewRowsTimesColumns = 8;
 /// Blocks of a product of few rows: a row of A, and columns of sums.
 constexpr int64_t fewDepth = 2048, fewColumns = 1024, fewRowsOfB = 256;
+/// Elements of A that are widened at once where its rows are longer than that:
+/// the rows of B are read to their ends, one behind the other.
+constexpr int64_t mostWidened = 65536;
 /// Blocks of a product in tiles: rows of A, which stay in the second cache, and
 /// columns of B, which come from there.
 constexpr int64_t tilesRows = 384, tilesColumns = 64, tilesDepth = 512;
@@ -53,14 +56,20 @@ void widenRows(const NarrowLoops &loops, const NarrowProduct &p, int64_t first,
   }
 }
 
+/// Columns of `rows` rows of A that are widened at once.
+int64_t depthOfFew(int64_t rows, int64_t k) {
+  return std::min(k, std::max(fewDepth, mostWidened / rows));
+}
+
 /// A product of at most mostFewRows rows. C has steps from one row and from one
 /// column to the next.
 void multiplyFew(const NarrowLoops &loops, const NarrowProduct &p,
                  int64_t rowStep, int64_t columnStep, float *scratch) {
-  float *rows = scratch, *sums = scratch + p.m * std::min(p.k, fewDepth);
+  int64_t most = depthOfFew(p.m, p.k);
+  float *rows = scratch, *sums = scratch + p.m * most;
   int64_t block = p.bForm.transpose ? fewRowsOfB : fewColumns;
-  for (int64_t first = 0; first < p.k; first += fewDepth) {
-    int64_t depth = std::min(p.k - first, fewDepth);
+  for (int64_t first = 0; first < p.k; first += most) {
+    int64_t depth = std::min(p.k - first, most);
     widenRows(loops, p, first, depth, rows);
     float beta = first == 0 ? p.beta : 1.0f;
     for (int64_t column = 0; column < p.n; column += block) {
@@ -168,9 +177,14 @@ bool hasFewRows(const NarrowProduct &p) {
 } // namespace
 
 int64_t tp::runtime::narrowScratch(int64_t m, int64_t n, int64_t k) {
-  int64_t few = std::min({m, n, mostFewRows});
+  // Whichever of the matrices has few rows.
+  auto ofFew = [&](int64_t rows, int64_t columns) {
+    return rows < 1 || rows > mostFewRows
+               ? 0
+               : rows * (depthOfFew(rows, k) + std::min(columns, fewColumns));
+  };
   return std::max(
-      {few * (std::min(k, fewDepth) + std::min(std::max(m, n), fewColumns)),
+      {ofFew(m, n), ofFew(n, m),
        std::min(k, tilesDepth) * (std::min(m, tilesRows) + tilesColumns),
        std::min(k, blockDepth) *
            (std::min(m, blockRows) + std::min(n, blockColumns))});

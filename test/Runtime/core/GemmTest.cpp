@@ -222,6 +222,23 @@ TEST(GemmTest, AllForms) {
           }
 }
 
+// Few rows of either matrix, and more elements of a row than are widened at
+// once.
+TEST(GemmTest, LongRows) {
+  const std::array<int64_t, 3> sizes[] = {
+      {9, 48, 2048}, {48, 9, 3000}, {32, 24, 2100}, {2, 300, 33000}};
+  for (auto [m, n, k] : sizes)
+    for (int transposes = 0; transposes < 4; ++transposes) {
+      Form form{
+          m,  n,     k, (transposes & 1) != 0, (transposes & 2) != 0, 1.0, 0.0,
+          {}, false, k};
+      check<float, float>(form, DataType::F32, DataType::F32);
+      check<Half, float>(form, DataType::F16, DataType::F16);
+      check<BFloat, float>(form, DataType::BF16, DataType::BF16);
+      checkMixed(form);
+    }
+}
+
 // Some rows: none, all, one after another, with gaps, more than are packed at
 // once, and of products that have few.
 TEST(GemmTest, SomeRows) {
