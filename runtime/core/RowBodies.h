@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A part of LoopBodies.h. Rows of A times rows of B. B comes from memory. Some
-// processors foresee what comes next in one stream, and lose their way in
-// several at once: a row of B is read to its end for all rows of A where these
-// are few. Others foresee no further than a page, and read several streams,
-// each in pages of its own, half as fast again (readsStreams). For more rows of
-// A tiles use what is loaded for several sums.
+// A part of LoopBodies.h. Rows of A times rows of B, which come from memory.
+// Some processors foresee what comes next in one stream, and lose their way in
+// several at once: B is read row by row, 64 bytes at a time, as long as the
+// rows of A stay in the first cache beside it; longer ones serve several rows
+// of B. Others foresee no further than a page, and read several streams, each
+// in pages of its own, half as fast again (readsStreams). For more rows of A
+// tiles use what is loaded for several sums.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +25,9 @@ template <typename Type> struct Narrow {
   using Element = uint16_t;
   TP_INLINE Floats widenFrom(const uint16_t *from) {
     return ::widenFrom<Type>(from);
+  }
+  TP_INLINE Pair widenPair(const uint16_t *from) {
+    return ::widenPair<Type>(from);
   }
   TP_INLINE float widenOne(uint16_t bits) { return ::widenOne<Type>(bits); }
 };
@@ -40,36 +44,59 @@ TP_INLINE float sumOf(Floats values) {
   return quarter[0] + quarter[1];
 }
 
-/// Some rows of A times one row of B. Four sums hide the latency of additions.
-template <typename Type, int rows>
-TP_INLINE void timesRow(const float *a, int64_t lda, int64_t k,
-                        const typename Type::Element *b, float *sums,
-                        int64_t n) {
-  constexpr int steps = rows == 1 ? 4 : rows == 2 ? 2 : 1;
-  Floats parts[rows][steps] = {};
+// The sums and the elements of B fill the registers. With few registers each
+// element serves few sums, and a library is faster from some rows on.
+#if defined(__AVX512F__)
+constexpr int mostSums = 16, rowsAtOnce = 4, columnsAtOnce = 4;
+constexpr int64_t mostRows = tp::runtime::mostFewRows;
+#elif defined(__AVX2__)
+constexpr int mostSums = 4, rowsAtOnce = 3, columnsAtOnce = 2;
+constexpr int64_t mostRows = 24;
+#else
+constexpr int mostSums = 2, rowsAtOnce = 2, columnsAtOnce = 1;
+constexpr int64_t mostRows = 24;
+#endif
+static_assert(mostRows <= tp::runtime::mostFewRows);
+
+/// Some rows of A times some rows of B, two vectors of each at a time. Several
+/// sums of one row hide the latency of additions. Where one row of B is all
+/// that is read, many loads in a loop's body are foreseen best.
+template <typename Type, int rows, int columns>
+TP_INLINE void timesPairs(const float *a, int64_t lda, int64_t k,
+                          const typename Type::Element *b, int64_t ldb,
+                          float *sums, int64_t n) {
+  constexpr int each = mostSums / (rows * columns);
+  constexpr int parts = each < 1 ? 1 : each > 4 ? 4 : each;
+  constexpr int steps = rows * columns == 1 ? 6 : columns == 1 ? 2 : 1;
+  Floats total[rows][columns][parts] = {};
   int64_t l = 0;
-  for (; l + steps * width <= k; l += steps * width)
-    for (int step = 0; step < steps; ++step) {
-      Floats right = Type::widenFrom(b + l + step * width);
-      for (int i = 0; i < rows; ++i)
-        parts[i][step] += load(a + i * lda + l + step * width) * right;
+  auto addPair = [&](int step) {
+    Pair left[rows];
+    for (int i = 0; i < rows; ++i)
+      left[i] = loadPair(a + i * lda + l);
+    for (int j = 0; j < columns; ++j) {
+      Pair right = Type::widenPair(b + j * ldb + l);
+      for (int i = 0; i < rows; ++i) {
+        total[i][j][2 * step % parts] += left[i].first * right.first;
+        total[i][j][(2 * step + 1) % parts] += left[i].second * right.second;
+      }
     }
-  for (; l + width <= k; l += width) {
-    Floats right = Type::widenFrom(b + l);
-    for (int i = 0; i < rows; ++i)
-      parts[i][0] += load(a + i * lda + l) * right;
-  }
-  float rest[rows] = {};
-  for (; l < k; ++l) {
-    float right = Type::widenOne(b[l]);
-    for (int i = 0; i < rows; ++i)
-      rest[i] += a[i * lda + l] * right;
-  }
-  for (int i = 0; i < rows; ++i) {
-    for (int step = 1; step < steps; ++step)
-      parts[i][0] += parts[i][step];
-    sums[i * n] += sumOf(parts[i][0]) + rest[i];
-  }
+    l += 2 * width;
+  };
+  while (l + 2 * steps * width <= k)
+    for (int step = 0; step < steps; ++step)
+      addPair(step);
+  while (l + 2 * width <= k)
+    addPair(0);
+  for (int j = 0; j < columns; ++j)
+    for (int i = 0; i < rows; ++i) {
+      for (int part = 1; part < parts; ++part)
+        total[i][j][0] += total[i][j][part];
+      float sum = sumOf(total[i][j][0]);
+      for (int64_t last = l; last < k; ++last)
+        sum += a[i * lda + last] * Type::widenOne(b[j * ldb + last]);
+      sums[i * n + j] += sum;
+    }
 }
 
 /// Some rows of A times as many rows of B as there are streams, which are
@@ -135,20 +162,6 @@ TP_INLINE void timesRows(const float *a, int64_t lda, int64_t k,
   }
 }
 
-// The sums and the elements of B fill the registers. With few registers each
-// element serves few sums, and a library is faster from some rows on.
-#if defined(__AVX512F__)
-constexpr int rowsAtOnce = 4, columnsAtOnce = 4, mostSumsOfStreams = 16;
-constexpr int64_t mostRows = tp::runtime::mostFewRows;
-#elif defined(__AVX2__)
-constexpr int rowsAtOnce = 3, columnsAtOnce = 2, mostSumsOfStreams = 4;
-constexpr int64_t mostRows = 24;
-#else
-constexpr int rowsAtOnce = 2, columnsAtOnce = 1, mostSumsOfStreams = 1;
-constexpr int64_t mostRows = 24;
-#endif
-static_assert(mostRows <= tp::runtime::mostFewRows);
-
 /// All rows of A times some rows of B, which come from memory once.
 template <typename Type, int columns>
 TP_INLINE void allTimesRows(const float *a, int64_t lda, int64_t m, int64_t k,
@@ -162,22 +175,28 @@ TP_INLINE void allTimesRows(const float *a, int64_t lda, int64_t m, int64_t k,
     timesRows<Type, 1, columns>(a + i * lda, lda, k, b, ldb, sums + i * n, n);
 }
 
+/// Rows of A of as many elements stay in the first cache beside rows of B.
+constexpr int64_t mostNear = 6144;
+
 template <typename Type, int rows>
 static void fewTimesRows(const float *a, int64_t lda, int64_t k,
                          const typename Type::Element *b, int64_t ldb,
                          int64_t n, float *sums) {
-  constexpr int streams =
-      mostSumsOfStreams / rows < 8 ? mostSumsOfStreams / rows : 8;
+  constexpr int fitting = mostSums / rows < 8 ? mostSums / rows : 8;
+  constexpr int columns = fitting < 1 ? 1 : fitting;
   int64_t j = 0;
-  if (streams > 1 && tp::runtime::readsStreams()) {
-    int64_t part = n / streams;
+  if (columns > 1 && tp::runtime::readsStreams()) {
+    int64_t part = n / columns;
     for (; j < part; ++j)
-      timesStreams<Type, rows, streams>(a, lda, k, b + j * ldb, part * ldb,
+      timesStreams<Type, rows, columns>(a, lda, k, b + j * ldb, part * ldb,
                                         sums + j, n, part);
-    j = part * streams;
+    j = part * columns;
+  } else if (rows * k > mostNear) {
+    for (; j + columns <= n; j += columns)
+      timesPairs<Type, rows, columns>(a, lda, k, b + j * ldb, ldb, sums + j, n);
   }
   for (; j < n; ++j)
-    timesRow<Type, rows>(a, lda, k, b + j * ldb, sums + j, n);
+    timesPairs<Type, rows, 1>(a, lda, k, b + j * ldb, ldb, sums + j, n);
 }
 
 template <typename Type>
