@@ -121,6 +121,8 @@ void CpuRank::prepare() {
                   attention.bias ? address(attention.bias->buffer) : nullptr);
               for (const auto &named : AttentionBackwardCommand::operands)
                 addresses.push_back(address((attention.*named.operand).buffer));
+              addresses.push_back(attention.onto ? address(*attention.onto)
+                                                 : nullptr);
               scratchBytes =
                   std::max(scratchBytes, attentionBackwardScratch(attention));
             },
@@ -204,7 +206,7 @@ Status CpuRank::run(int64_t index) {
                                      {buffers[0], buffers[1], buffers[2],
                                       buffers[3], buffers[4], buffers[5],
                                       buffers[6], buffers[7], buffers[8],
-                                      buffers[9]},
+                                      buffers[9], buffers[10]},
                                      scratch.data());
                    return {};
                  },

@@ -57,6 +57,8 @@ void tp::runtime::writeAttentionBackward(
   json.member("gradient_dtype", spelling(command.gradientType));
   for (const auto &[name, operand] : AttentionBackwardCommand::operands)
     writeAttentionOperand(json, name, command.*operand);
+  if (const auto &onto = command.onto)
+    json.objectMember("onto", [&] { writeBuffer(json, "buffer", *onto); });
   json.memberUnless(int64_t(0), "flops", command.flops);
   json.memberUnless(int64_t(0), "bytes", command.bytes);
 }

@@ -328,17 +328,26 @@ public:
                  "go",         "lse",
                  "delta",      "gq",
                  "gk",         "gradient_dtype",
-                 "gv",         "flops",
-                 "bytes",      "module",
-                 "location"});
+                 "gv",         "onto",
+                 "flops",      "bytes",
+                 "module",     "location"});
     AttentionBackwardCommand command;
     readWeights(reader, command);
     command.gradientType = readDataType(reader.at("gradient_dtype"));
     for (const auto &[name, operand] : AttentionBackwardCommand::operands)
       command.*operand = readTensor(reader.at(name));
+    command.onto = readOnto(reader);
     command.flops = reader.integerOr("flops", 0);
     command.bytes = reader.integerOr("bytes", 0);
     return command;
+  }
+
+  std::optional<BufferRef> readOnto(const JsonReader &reader) {
+    auto onto = reader.find("onto");
+    if (!onto)
+      return std::nullopt;
+    onto->only({"buffer"});
+    return readBuffer(onto->at("buffer"));
   }
 
   AttentionCommand readAttention(const JsonReader &reader) {
@@ -355,10 +364,7 @@ public:
       attention.emptyRows = readEmptyRows(*rows);
     attention.o = readTensor(reader.at("o"));
     attention.isPartial = reader.booleanOr("partial", false);
-    if (auto onto = reader.find("onto")) {
-      onto->only({"buffer"});
-      attention.onto = readBuffer(onto->at("buffer"));
-    }
+    attention.onto = readOnto(reader);
     attention.flops = reader.integerOr("flops", 0);
     attention.bytes = reader.integerOr("bytes", 0);
     for (const JsonReader &step : reader.at("steps").elements()) {

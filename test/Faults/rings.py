@@ -2,6 +2,7 @@
 
 RING = "Codegen/CPU/ring-attention.mlir"
 RANDOM_RINGS = "Python/Plans/ring.test"
+BACKWARD = "Codegen/Attention/ring-backward.mlir"
 CONTEXT = "Python/Plans/context.test"
 
 # By file: (what, text, text instead, test); see Fault in plant-faults.py.
@@ -59,8 +60,14 @@ FAULTS = {
     ],
     "lib/Codegen/Memory/TakeOver.cpp": [
         ("a state never takes the place of the one before",
-         "«attention.getOnto()» && rootBuffer(attention.getOnto()) == dying &&",
+         "isOnlyAddedTo(attention, «attention.getOnto()», dying);",
          "Value()", RING),
+        ("a sum of gradients never takes the place of the one before",
+         "isOnlyAddedTo(backward, «backward.getOnto()», dying)",
+         "Value()", BACKWARD),
+        ("gradients of keys take the place of a sum of queries'",
+         "«rootBuffer(backward.getGq()) == written»;",
+         "true", BACKWARD),
     ],
     "lib/Codegen/Program/BuildProgram.cpp": [
         ("heads read what is added to others",

@@ -420,6 +420,22 @@ func.func @backward_gradients(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, 
 
 // -----
 
+func.func @backward_sum_shape(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x2xi64>, %go: tensor<1x2x4x3xf32>, %lse: tensor<1x2x4x2xf32>, %d: tensor<1x2x4x1xf32>, %before: tensor<1x2x4x3xf32>) {
+  // expected-error@+1 {{the sum before has gq's type, of 'f32', got 'tensor<1x2x4x3xf32>' and 'tensor<1x2x4x8xf32>'}}
+  %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d onto %before scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x2xi64>, tensor<1x2x4x3xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x1xf32>, tensor<1x2x4x3xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32>)
+  return
+}
+
+// -----
+
+func.func @backward_sum_type(%q: tensor<1x2x4x8xf16>, %k: tensor<1x1x6x8xf16>, %v: tensor<1x1x6x3xf16>, %b: tensor<1x1x4x2xi64>, %go: tensor<1x2x4x3xf16>, %lse: tensor<1x2x4x2xf32>, %d: tensor<1x2x4x1xf32>, %before: tensor<1x2x4x8xf16>) {
+  // expected-error@+1 {{the sum before has gq's type, of 'f32', got 'tensor<1x2x4x8xf16>' and 'tensor<1x2x4x8xf16>'}}
+  %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d onto %before scale 0.125 pairs 24 : (tensor<1x2x4x8xf16>, tensor<1x1x6x8xf16>, tensor<1x1x6x3xf16>, tensor<1x1x4x2xi64>, tensor<1x2x4x3xf16>, tensor<1x2x4x2xf32>, tensor<1x2x4x1xf32>, tensor<1x2x4x8xf16>) -> (tensor<1x2x4x8xf16>, tensor<1x2x6x8xf16>, tensor<1x2x6x3xf16>)
+  return
+}
+
+// -----
+
 func.func @backward_bias(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x6x8xf32>, %v: tensor<1x1x6x3xf32>, %b: tensor<1x1x4x6xf16>, %go: tensor<1x2x4x3xf32>, %lse: tensor<1x2x4x2xf32>, %d: tensor<1x2x4x1xf32>) {
   // expected-error@+1 {{the bias is of i64 or 'f32', got 'tensor<1x1x4x6xf16>'}}
   %0:3 = tp.attend_backward %q, %k, %v bias %b from %go lse %lse delta %d scale 0.125 pairs 24 : (tensor<1x2x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x3xf32>, tensor<1x1x4x6xf16>, tensor<1x2x4x3xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32>)

@@ -92,3 +92,10 @@ func.func @attend_backward(%q: tensor<1x2x4x8xf16>, %k: tensor<1x1x6x8xf16>, %v:
   %0:3 = tp.attend_backward %q, %k, %v bias %spans from %go lse %lse delta %delta scale 0.125 pairs 24 : (tensor<1x2x4x8xf16>, tensor<1x1x6x8xf16>, tensor<1x1x6x3xf16>, tensor<1x1x4x2xi64>, tensor<1x2x4x3xf16>, tensor<1x2x4x2xf32>, tensor<1x2x4x1xf32>) -> (tensor<1x2x4x8xf16>, tensor<1x2x6x8xf16>, tensor<1x2x6x3xf16>)
   return %0#0, %0#1, %0#2 : tensor<1x2x4x8xf16>, tensor<1x2x6x8xf16>, tensor<1x2x6x3xf16>
 }
+
+// CHECK-LABEL: func.func @attend_backward_onto(
+func.func @attend_backward_onto(%q: tensor<1x2x4x8xf16>, %k: tensor<1x1x6x8xf16>, %v: tensor<1x1x6x3xf16>, %spans: tensor<1x1x4x2xi64>, %go: tensor<1x2x4x3xf16>, %lse: tensor<1x2x4x2xf32>, %delta: tensor<1x2x4x1xf32>, %before: tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32> {
+  // CHECK: tp.attend_backward %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} from %{{.*}} lse %{{.*}} delta %{{.*}} onto %{{.*}} scale 1.250000e-01 pairs 24 :
+  %0:3 = tp.attend_backward %q, %k, %v bias %spans from %go lse %lse delta %delta onto %before scale 0.125 pairs 24 : (tensor<1x2x4x8xf16>, tensor<1x1x6x8xf16>, tensor<1x1x6x3xf16>, tensor<1x1x4x2xi64>, tensor<1x2x4x3xf16>, tensor<1x2x4x2xf32>, tensor<1x2x4x1xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x3xf32>)
+  return %0#0 : tensor<1x2x4x8xf32>
+}

@@ -378,7 +378,8 @@ def TP_AttentionBackwardOp : TP_CommandOp<"attention_backward"> {
     head size for k, the same with v's columns for v; batch x heads x keys x head
     size for gk, the same with v's columns for gv; batch x heads x queries x keys
     for the bias, or x 2 for spans. Layouts are strided; columns are contiguous.
-    What is written overlaps nothing else. That is for processors.
+    What is written overlaps nothing else, but gq may take the place of `onto`,
+    which is gq of the chunks before, in the same layout. That is for processors.
 
     ```mlir
     tp.attention_backward %q, %k, %v bias %spans from %go lse %lse delta %delta into %gq, %gk, %gv scale 1.250000e-01 flops 64 bytes 128 : memref<1x1x4x8xf32>, memref<1x1x6x8xf32>, memref<1x1x6x8xf32>, memref<1x1x4x2xi64>, memref<1x1x4x8xf32>, memref<1x1x4x2xf32>, memref<1x1x4x1xf32>, memref<1x1x4x8xf32>, memref<1x1x6x8xf32>, memref<1x1x6x8xf32>
@@ -389,13 +390,14 @@ def TP_AttentionBackwardOp : TP_CommandOp<"attention_backward"> {
                        AnyStaticShapeMemRef:$go, AnyStaticShapeMemRef:$lse,
                        AnyStaticShapeMemRef:$delta, AnyStaticShapeMemRef:$gq,
                        AnyStaticShapeMemRef:$gk, AnyStaticShapeMemRef:$gv,
+                       Optional<AnyStaticShapeMemRef>:$onto,
                        F64Attr:$scale, I64Attr:$flops, I64Attr:$bytes);
   let assemblyFormat = [{
     $q `,` $k `,` $v `bias` $bias `from` $go `lse` $lse `delta` $delta
-    `into` $gq `,` $gk `,` $gv `scale` $scale `flops` $flops `bytes` $bytes
+    (`onto` $onto^)? `into` $gq `,` $gk `,` $gv `scale` $scale `flops` $flops `bytes` $bytes
     attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($bias) `,`
     type($go) `,` type($lse) `,` type($delta) `,` type($gq) `,` type($gk) `,`
-    type($gv)
+    type($gv) (`onto` type($onto)^)?
   }];
 }
 

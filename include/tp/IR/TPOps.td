@@ -351,6 +351,9 @@ def TP_AttendBackwardOp : TP_Op<"attend_backward", [Pure]> {
     Heads that share keys have gradients of their own. The results have q's
     element type, or that of the sums.
 
+    Where the keys are one chunk of several, `onto` is gq of the chunks before, to
+    which this one's is added. Then the results have the element type of the sums.
+
     Nothing is as large as queries by keys. tp-form-attention makes this op,
     tp-assign-storage a `tp.attention_backward` of it.
 
@@ -361,12 +364,13 @@ def TP_AttendBackwardOp : TP_Op<"attend_backward", [Pure]> {
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        AnyRankedTensor:$bias, AnyRankedTensor:$go,
                        AnyRankedTensor:$lse, AnyRankedTensor:$delta,
+                       Optional<AnyRankedTensor>:$onto,
                        F64Attr:$scale, I64Attr:$pairs);
   let results = (outs AnyRankedTensor:$gq, AnyRankedTensor:$gk,
                       AnyRankedTensor:$gv);
   let assemblyFormat = [{
     $q `,` $k `,` $v `bias` $bias `from` $go `lse` $lse `delta` $delta
-    `scale` $scale `pairs` $pairs attr-dict
+    (`onto` $onto^)? `scale` $scale `pairs` $pairs attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

@@ -99,6 +99,8 @@ tp::target::describeAttention(tp::AttentionBackwardOp op,
       return failure();
     *operand = *found;
   }
+  if (op.getOnto())
+    command.onto = bufferRef(buffers, op.getOnto());
   command.flops = op.getFlops();
   command.bytes = op.getBytes();
   return command;

@@ -164,10 +164,9 @@ void RingBuilder::build(const BackwardForm &backward,
         gradientType(heads, keys.chunk, form.headColumns, form.sumType),
         gradientType(heads, keys.chunk, form.valueColumns, form.sumType),
         given.q, k, v, masks[step], given.gradient, given.lse, given.mean,
-        builder.getF64FloatAttr(form.scale),
+        /*onto=*/queryGradient, builder.getF64FloatAttr(form.scale),
         builder.getI64IntegerAttr(llvm::divideCeil(pairs(), ranks)));
-    queryGradient =
-        queryGradient ? sum(queryGradient, made.getGq()) : made.getGq();
+    queryGradient = made.getGq();
     for (Travelling &each : travelling) {
       Value part = alongPath(
           builder, *each.gradient,

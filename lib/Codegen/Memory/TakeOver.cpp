@@ -109,22 +109,25 @@ static bool mayOverwrite(const KernelPlan &kernel, BlockArgument written,
   return true;
 }
 
+/// True when the command reads `dying` as nothing but what it adds to.
+static bool isOnlyAddedTo(Operation *command, Value onto, Value dying) {
+  return onto && rootBuffer(onto) == dying &&
+         llvm::count_if(command->getOperands(), [&](Value operand) {
+           return rootBuffer(operand) == dying;
+         }) == 1;
+}
+
 /// A GEMM adds each element of its residual to the one it writes in its place.
 static bool mayOverwrite(tp::GemmOp gemm, Value dying) {
-  return gemm.getResidual() && rootBuffer(gemm.getResidual()) == dying &&
-         llvm::count_if(gemm.getOperands(),
-                        [&](Value operand) {
-                          return rootBuffer(operand) == dying;
-                        }) == 1 &&
+  return isOnlyAddedTo(gemm, gemm.getResidual(), dying) &&
          gemm.getResidual().getType() == gemm.getC().getType();
 }
 
-/// An attention reads a row of the state before it writes the one in its place.
-static bool mayOverwrite(tp::AttentionOp attention, Value dying) {
-  return attention.getOnto() && rootBuffer(attention.getOnto()) == dying &&
-         llvm::count_if(attention.getOperands(), [&](Value operand) {
-           return rootBuffer(operand) == dying;
-         }) == 1;
+/// A head's sum before is read before its gradient of q is written.
+static bool mayOverwrite(tp::AttentionBackwardOp backward, Value written,
+                         Value dying) {
+  return isOnlyAddedTo(backward, backward.getOnto(), dying) &&
+         rootBuffer(backward.getGq()) == written;
 }
 
 FailureOr<bool> tp::target::mayTakeOver(Operation *command, Value written,
@@ -141,8 +144,11 @@ FailureOr<bool> tp::target::mayTakeOver(Operation *command, Value written,
     return false;
   if (auto gemm = dyn_cast<tp::GemmOp>(command))
     return mayOverwrite(gemm, dying);
+  // A row of the state before is read before the one in its place is written.
   if (auto attention = dyn_cast<tp::AttentionOp>(command))
-    return mayOverwrite(attention, dying);
+    return isOnlyAddedTo(attention, attention.getOnto(), dying);
+  if (auto backward = dyn_cast<tp::AttentionBackwardOp>(command))
+    return mayOverwrite(backward, written, dying);
   if (auto communicate = dyn_cast<tp::CommunicateOp>(command))
     return isa<tp::AllReduceOp>(communicate.getCollective()) &&
            communicate.getSource().getType() ==

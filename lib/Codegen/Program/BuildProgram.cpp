@@ -287,13 +287,15 @@ void ProgramBuilder::addAttendBackward(tp::AttendBackwardOp op) {
   ArrayRef<int64_t> sizes = shapeOf(op.getQ());
   // Three products over the columns of q and k, two over those of v.
   int64_t columns = 3 * sizes[3] + 2 * shapeOf(op.getV())[3];
+  Value onto = op.getOnto() ? rowMajorOf(op.getOnto()) : Value();
   int64_t flops = 2 * sizes[0] * sizes[1] * columns * int64_t(op.getPairs());
   tp::AttentionBackwardOp::create(
       builder, op.getLoc(), rowMajorOf(op.getQ()), rowMajorOf(op.getK()),
       rowMajorOf(op.getV()), biasOf(op.getBias(), sizes),
       rowMajorOf(op.getGo()), rowMajorOf(op.getLse()),
       rowMajorOf(op.getDelta()), bufferOf(op.getGq()), bufferOf(op.getGk()),
-      bufferOf(op.getGv()), op.getScaleAttr(), builder.getI64IntegerAttr(flops),
+      bufferOf(op.getGv()), onto, op.getScaleAttr(),
+      builder.getI64IntegerAttr(flops),
       builder.getI64IntegerAttr(bytesAround(op)));
 }
 

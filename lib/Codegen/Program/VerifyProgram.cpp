@@ -141,11 +141,12 @@ LogicalResult ProgramVerifier::verifyBuffer(Value buffer, Location loc) {
 }
 
 /// A command writes nothing in the places of what it reads or writes otherwise.
-/// A collective, the residual of a GEMM or the state of an attention may be
-/// replaced in place.
+/// A collective, the residual of a GEMM, the state of an attention or the sum
+/// before its gradient of q may be replaced in place.
 LogicalResult ProgramVerifier::verifyAliases(Operation *op) {
   auto gemm = dyn_cast<tp::GemmOp>(op);
   auto attention = dyn_cast<tp::AttentionOp>(op);
+  auto backward = dyn_cast<tp::AttentionBackwardOp>(op);
   SmallVector<MemoryEffects::EffectInstance> effects;
   cast<MemoryEffectOpInterface>(op).getEffects(effects);
   llvm::SmallDenseSet<OpOperand *> writes;
@@ -160,7 +161,9 @@ LogicalResult ProgramVerifier::verifyAliases(Operation *op) {
     for (OpOperand &other : op->getOpOperands()) {
       bool inPlace = isa<tp::CommunicateOp>(op) ||
                      (gemm && other.get() == gemm.getResidual()) ||
-                     (attention && other.get() == attention.getOnto());
+                     (attention && other.get() == attention.getOnto()) ||
+                     (backward && other.get() == backward.getOnto() &&
+                      write->get() == backward.getGq());
       if (&other == write ||
           rootBuffer(other.get()) != rootBuffer(write->get()) ||
           (inPlace && other.get().getType() == write->get().getType()) ||

@@ -82,20 +82,27 @@ void StoragePlan::settleRequests() {
     storage(root).space = Space::Result;
     storage(root).index = operand.getOperandNumber();
   }
+  // What attentions of a chunk of keys each read is copied once, and once more
+  // for the backward pass, or the copy would be kept for it.
+  llvm::SmallDenseMap<Value, Value> ofChunks[2];
   for (Operation &op : llvm::make_early_inc_range(function.front())) {
     if (!worksOnMemory(&op))
       continue;
+    bool isOfChunk = isa<tp::AttendOp, tp::AttendBackwardOp>(op);
+    llvm::SmallDenseMap<Value, Value> &copies =
+        ofChunks[isa<tp::AttendBackwardOp>(op)];
     for (OpOperand &operand : op.getOpOperands()) {
       Value value = operand.get(), root = rootOf(value);
       if (isStored(value) && isRowMajor(value))
         ordered.insert(value);
-      else if (isa<tp::AttendOp, tp::AttendBackwardOp>(op) &&
-               liesRowMajor(value))
+      else if (isOfChunk && liesRowMajor(value))
         ordered.insert(root);
       else if (root.getDefiningOp() && request(value))
         requesters[root] = &operand;
-      else
-        copyInto(operand);
+      else if (Value copy = isOfChunk ? copies.lookup(value) : Value())
+        operand.set(copy);
+      else if (Value made = copyInto(operand); isOfChunk)
+        copies[value] = made;
     }
   }
 }
@@ -114,10 +121,10 @@ bool StoragePlan::isRowMajor(Value value) const {
          simplify(dense.getResult(0), space);
 }
 
-/// Whether what is stored behind `value` lies row-major, and so does `value`.
+/// Whether `value` lies row-major where what is behind it is stored.
 bool StoragePlan::liesRowMajor(Value value) const {
   Value root = storedBehind(value);
-  if (root != rootOf(value) || !isStored(root) || !isRowMajor(root))
+  if (root != rootOf(value) || !isStored(root))
     return false;
   IndexSpace space = IndexSpace::ofExtents(shapeOf(value));
   double alpha = 1.0;

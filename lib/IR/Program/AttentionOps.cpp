@@ -72,9 +72,8 @@ LogicalResult AttentionOp::verify() {
 
 void AttentionBackwardOp::getEffects(Effects &effects) {
   for (OpOperand &operand : getOperation()->getOpOperands()) {
-    bool isWritten =
-        llvm::is_contained({getGq(), getGk(), getGv()}, operand.get());
-    if (isWritten)
+    if (&operand == &getGqMutable() || &operand == &getGkMutable() ||
+        &operand == &getGvMutable())
       effects.emplace_back(MemoryEffects::Write::get(), &operand);
     else
       effects.emplace_back(MemoryEffects::Read::get(), &operand);
@@ -138,6 +137,11 @@ LogicalResult AttentionBackwardOp::verify() {
         (elementOf(each) != element && elementOf(each) != sums))
       return emitOpError() << "gradients have one element type, " << element
                            << " or " << sums << ", got " << each.getType();
+  if (getOnto() &&
+      (getOnto().getType() != getGq().getType() || elementOf(getGq()) != sums))
+    return emitOpError() << "the sum before has gq's type, of " << sums
+                         << ", got " << getOnto().getType() << " and "
+                         << getGq().getType();
   for (Value each : {getLse(), getDelta()})
     if (elementOf(each) != sums)
       return emitOpError() << "lse and delta are of " << sums << ", got "
@@ -201,7 +205,7 @@ LogicalResult AttendOp::verify() {
                               "static size, got "
                            << each;
   ArrayRef<int64_t> q = qType.getShape(), k = kType.getShape(),
-                    v = vType.getShape(), bias = biasType.getShape();
+                    v = vType.getShape();
   bool fits = k[0] == q[0] && v[0] == q[0] && v[1] == k[1] && k[1] > 0 &&
               q[1] % k[1] == 0 && v[2] == k[2] && k[3] == q[3];
   if (!fits)
@@ -252,6 +256,11 @@ LogicalResult AttendBackwardOp::verify() {
       return emitOpError() << "gradients have one element type, "
                            << qType.getElementType() << " or " << sums
                            << ", got " << each;
+  if (getOnto() &&
+      (getOnto().getType() != gqType || gqType.getElementType() != sums))
+    return emitOpError() << "the sum before has gq's type, of " << sums
+                         << ", got " << getOnto().getType() << " and "
+                         << gqType;
   if (lseType.getElementType() != sums || deltaType.getElementType() != sums)
     return emitOpError() << "lse and delta are of " << sums << ", got "
                          << lseType << " and " << deltaType;

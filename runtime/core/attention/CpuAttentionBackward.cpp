@@ -26,6 +26,7 @@ void weighted(const double *weights, double *products, int64_t count,
 struct HeadAddresses {
   const char *q, *k, *v, *bias, *go, *lse, *delta;
   char *gq, *gk, *gv;
+  const char *onto;
 };
 
 /// `Sum` is the type of scores and sums.
@@ -65,6 +66,7 @@ public:
 
 private:
   void runHead(const HeadAddresses &head);
+  void start(const char *onto);
   void addRows(const HeadAddresses &head, int64_t row, int64_t rows,
                int64_t firstKey, Rows k, Rows v, int64_t key, int64_t keys);
   void write(const Sum *from, int64_t count, int64_t columns,
@@ -106,13 +108,28 @@ template <typename Sum> void Backward<Sum>::run() {
                sum(addresses.delta, command.delta),
                written(addresses.gq, command.gq),
                written(addresses.gk, command.gk),
-               written(addresses.gv, command.gv)});
+               written(addresses.gv, command.gv),
+               addresses.onto ? sum(addresses.onto, command.gq) : nullptr});
     }
 }
 
+/// A head's gradients of q before this chunk of keys.
+template <typename Sum> void Backward<Sum>::start(const char *onto) {
+  int64_t columns = command.headSize;
+  if (!onto) {
+    std::fill(queryGradients, queryGradients + command.queries * columns,
+              Sum(0));
+    return;
+  }
+  for (int64_t i = 0; i < command.queries; ++i) {
+    const Sum *row =
+        reinterpret_cast<const Sum *>(onto) + i * command.gq.strides[2];
+    std::copy(row, row + columns, queryGradients + i * columns);
+  }
+}
+
 template <typename Sum> void Backward<Sum>::runHead(const HeadAddresses &head) {
-  std::fill(queryGradients, queryGradients + command.queries * command.headSize,
-            Sum(0));
+  start(head.onto);
   for (int64_t first = 0; first < command.keys; first += blockKeys) {
     int64_t count = std::min(command.keys - first, blockKeys);
     std::fill(keyGradients, keyGradients + count * command.headSize, Sum(0));

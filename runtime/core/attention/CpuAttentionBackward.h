@@ -20,10 +20,12 @@
 
 namespace tp::runtime {
 
-/// The addresses of the operands; `bias` may be null.
+/// The addresses of the operands; `bias` and `onto` may be null, and `onto` may
+/// be `gq`.
 struct AttentionBackwardAddresses {
   const void *q, *k, *v, *bias, *go, *lse, *delta;
   void *gq, *gk, *gv;
+  const void *onto = nullptr;
 };
 
 /// The bytes that `attentionBackward` works in for `command`: linear in

@@ -157,6 +157,10 @@ tp::runtime::checkAttention(const AttentionBackwardCommand &command) {
     return std::string("gradients have the dtype ") + spelling(command.dtype) +
            " or " + spelling(command.sumType()) + ", got " +
            spelling(command.gradientType);
+  if (command.onto && command.gradientType != command.sumType())
+    return std::string("a sum to add to, expected gradients of ") +
+           spelling(command.sumType()) + ", got " +
+           spelling(command.gradientType);
   for (const auto &[name, member] : AttentionBackwardCommand::operands) {
     const AttentionOperand &operand = command.*member;
     if (isWritten(command, operand))
@@ -226,5 +230,8 @@ tp::runtime::attentionRanges(const AttentionBackwardCommand &command) {
                       std::string("operand ") + name,
                       isWritten(command, operand)});
   }
+  if (command.onto && *command.onto != command.gq.buffer)
+    ranges.push_back({*command.onto, operandBytes(command, command.gq),
+                      command.sumType(), "the sum before"});
   return ranges;
 }

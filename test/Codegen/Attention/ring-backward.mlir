@@ -23,8 +23,8 @@
 // FORM:         %[[B1:.*]] = tp.permute %[[K0]] sources [2, 0, 1] over {{.*}} {tp.ring}
 // FORM:         %[[G0:.*]], %[[GK0:.*]], %[[GV0:.*]] = tp.attend_backward %[[Q:.*]], %[[K0]], %{{.*}} bias %{{.*}} from %[[GO:.*]] lse %[[LSE:.*]] delta %[[D:.*]] scale 5.000000e-01 pairs 9 : {{.*}} -> (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x3xf32>)
 // FORM:         %[[B2:.*]] = tp.permute %[[B1]]
-// FORM:         tp.attend_backward %[[Q]], %[[B1]], %{{.*}} bias %{{.*}} from %[[GO]] lse %[[LSE]] delta %[[D]]
-// FORM:         tp.attend_backward %[[Q]], %[[B2]],
+// FORM:         %[[G1:[^,]*]], %{{.*}} = tp.attend_backward %[[Q]], %[[B1]], %{{.*}} bias %{{.*}} from %[[GO]] lse %[[LSE]] delta %[[D]] onto %[[G0]]
+// FORM:         tp.attend_backward %[[Q]], %[[B2]], {{.*}} onto %[[G1]]
 // FORM-NOT:     tp.reduce_scatter
 
 // EQUAL-DAG: o: equal

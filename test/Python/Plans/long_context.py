@@ -1,4 +1,5 @@
-"""Attention over 8,192 tokens on 4 ranks: what it computes, its memory and its work.
+"""Attention over 8,192 tokens on 4 ranks: what it computes, its memory and its work, and the memory
+of a training step.
 
     long_context.py FOLDER
 
@@ -6,6 +7,7 @@ FOLDER is where programs are dumped. A line per case.
 """
 from __future__ import annotations
 
+import functools
 import glob
 import os
 import re
@@ -61,6 +63,21 @@ def attention(folder: str, tokens: int, transposed: bool, balanced: bool, rotate
     return equal, program.memory["arena"], int(work[0]) if len(work) == 1 else -1
 
 
+def trained(tokens: int, ranks: int, rotate: str = "ring") -> tuple[bool, int]:
+    """Whether a training step makes PyTorch's parameters, and the arena's bytes."""
+    torch.manual_seed(tokens)
+    module, optimizer = Attention(False), functools.partial(torch.optim.SGD, lr=30.0)
+    x, target = torch.randn(2, tokens, WIDTH), torch.randn(2, tokens, WIDTH)
+    model = tp.export_training(module, F.mse_loss, optimizer, (x, target))
+    step = tp.compile(model, mesh={"cp": ranks}, plan={"": tp.ContextParallel(rotate=rotate)})
+    step(x, target)
+    F.mse_loss(module(x), target).backward()
+    optimizer(module.parameters()).step()
+    equal = all(torch.allclose(torch.as_tensor(step.state[name]), value, rtol=1e-4, atol=1e-5)
+                for name, value in module.state_dict().items())
+    return equal, step.memory["arena"]
+
+
 def main() -> None:
     folder, short, long = sys.argv[1], 2048, 8192
     cases = {"contiguous": (False, False), "contiguous, transposed keys": (True, False),
@@ -82,6 +99,15 @@ def main() -> None:
         equal, bytes_of, _ = attention(folder, tokens, False, True, "ring", ranks)
         print(f"ring: {'equal to PyTorch' if equal else 'different'}, {tokens} tokens on {ranks} "
               f"ranks take {bytes_of} bytes, {long} that are gathered {gathered}")
+    _, gathered = trained(long, RANKS, "gather")
+    equal, least = trained(long, RANKS)
+    print(f"training: {'equal to PyTorch' if equal else 'different'}, {long} tokens on {RANKS} "
+          f"ranks take {least} bytes, if gathered {gathered}")
+    # A chunk more: a span of keys for each query.
+    tokens, ranks = long // RANKS * (RANKS + 1), RANKS + 1
+    equal, most = trained(tokens, ranks)
+    print(f"training: {'equal to PyTorch' if equal else 'different'}, {tokens} tokens on {ranks} "
+          f"ranks take {most - least} more")
 
 
 if __name__ == "__main__":

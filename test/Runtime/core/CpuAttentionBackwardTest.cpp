@@ -36,6 +36,9 @@ struct Tensor : tp::test::TypedTensor {
   }
 };
 
+/// Where the gradient of other chunks of keys is, which one of q adds to.
+enum class Before { None, Elsewhere, InPlace };
+
 /// What a query sees, and what is added to its scores.
 enum class Mask { None, Causal, Spans, Bias, EmptyRows };
 
@@ -56,7 +59,8 @@ protected:
     return tensor;
   }
 
-  void check(AttentionBackwardCommand c, Mask mask) {
+  void check(AttentionBackwardCommand c, Mask mask,
+             Before before = Before::None) {
     auto make = [&](AttentionOperand &operand, DataType type, int64_t heads,
                     int64_t rows, int64_t columns) {
       Tensor made = numbers(type, c.batch, heads, rows, columns);
@@ -144,6 +148,15 @@ protected:
               wantedV[gv.place(b, h, j) + l] += p[j] * go.at(b, h, i, l);
           }
         }
+    if (before != Before::None)
+      for (size_t i = 0; i < gq.bytes.size() / sizeof(float); ++i)
+        wantedQ[i] += gq.TypedTensor::at(i);
+    Tensor sum = gq;
+    if (before == Before::Elsewhere)
+      gq = numbers(gradients, c.batch, c.heads, c.queries, c.headSize);
+    const void *onto = before == Before::None      ? nullptr
+                       : before == Before::InPlace ? gq.bytes.data()
+                                                   : sum.bytes.data();
     Tensor beforeQ = gq, beforeK = gk, beforeV = gv;
     std::vector<char> scratch(attentionBackwardScratch(c) + 128, 77);
     char *aligned = scratch.data() + 64 - uintptr_t(scratch.data()) % 64;
@@ -151,7 +164,7 @@ protected:
                       {q.bytes.data(), k.bytes.data(), v.bytes.data(),
                        c.bias ? bias.bytes.data() : nullptr, go.bytes.data(),
                        lse.bytes.data(), delta.bytes.data(), gq.bytes.data(),
-                       gk.bytes.data(), gv.bytes.data()},
+                       gk.bytes.data(), gv.bytes.data(), onto},
                       aligned);
     for (char *end = aligned + attentionBackwardScratch(c);
          end < scratch.data() + scratch.size(); ++end)
@@ -227,6 +240,18 @@ TEST_F(AttentionBackwardTest, Blocks) {
     c.heads = 2;
     check(c, mask);
   }
+}
+
+/// The gradient of q is added to that of other keys.
+TEST_F(AttentionBackwardTest, Chunks) {
+  for (Before before : {Before::Elsewhere, Before::InPlace})
+    for (DataType type : {DataType::F32, DataType::BF16}) {
+      AttentionBackwardCommand c = sized(19, 23);
+      c.dtype = type;
+      c.gradientType = c.sumType();
+      check(c, Mask::EmptyRows, before);
+      check(sized(300, 1100), Mask::Causal, before);
+    }
 }
 
 TEST_F(AttentionBackwardTest, FewRows) {

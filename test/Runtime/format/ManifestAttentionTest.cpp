@@ -103,12 +103,51 @@ TEST(ManifestAttentionTest, Gradients) {
   expectRefused([](Command &c) { c.go.buffer = arena(1 << 20); }, "operand go");
   expectRefused([](Command &c) { c.gradientType = DataType::BF16; },
                 "gradients have the dtype f16 or f32, got bf16");
+  expectRefused([](Command &c) { c.onto = c.gq.buffer; },
+                "a sum to add to, expected gradients of f32, got f16");
   expectRefused([](Command &c) { c.scale = INFINITY; },
                 "scale is a finite number");
   expectRefused([](Command &c) { c.dtype = DataType::I32; },
                 "an attention's dtype is f64, f32, f16 or bf16");
   expectRefused([](Command &c) { c.kvHeads = 3; },
                 "2 heads cannot share 3 heads of keys evenly");
+}
+
+/// The gradients of queries, summed over chunks of keys, may be where the sum
+/// before is, and nowhere else over it.
+TEST(ManifestAttentionTest, GradientsOfChunks) {
+  Manifest manifest = cpuManifest();
+  Entry &entry = addEntry(manifest, "main", {});
+  AttentionBackwardCommand backward;
+  backward.dtype = DataType::BF16;
+  backward.queries = 3;
+  backward.keys = 5;
+  backward.headSize = 2;
+  backward.q = {arena(0), {0, 0, 2}};
+  backward.k = {arena(256), {0, 0, 2}};
+  backward.v = {arena(512), {0, 0, 1}};
+  backward.go = {arena(1024), {0, 0, 1}};
+  backward.lse = {arena(1280), {0, 0, 2}};
+  backward.delta = {arena(1536), {0, 0, 1}};
+  backward.gq = {arena(1792), {0, 0, 2}};
+  backward.gk = {arena(2048), {0, 0, 2}};
+  backward.gv = {arena(2304), {0, 0, 1}};
+  for (int64_t offset : {1792, 1792 + 24}) {
+    backward.onto = arena(offset);
+    entry.program.push_back({backward, "attn", "sdpa"});
+  }
+  reread(manifest);
+  auto expectRefused = [&](int64_t offset, const char *message) {
+    backward.onto = arena(offset);
+    entry.program[1].what = backward;
+    expectError(checkManifest(manifest, 0),
+                std::string("command 1, attention_backward 'sdpa' of module "
+                            "'attn': ") +
+                    message);
+  };
+  expectRefused(1792 + 4, "the sum before overlaps operand gq");
+  expectRefused(2304, "the sum before overlaps operand gv");
+  expectRefused(1794 + 24, "the sum before is not aligned to 4-byte elements");
 }
 
 } // namespace

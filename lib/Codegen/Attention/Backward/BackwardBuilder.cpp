@@ -137,7 +137,7 @@ void BackwardBuilder::build() {
       builder, loc, gradientType(heads, queries, form.headColumns, type),
       gradientType(heads, keys, form.headColumns, type),
       gradientType(heads, keys, form.valueColumns, type), given.q, k, v, masks,
-      given.gradient, given.lse, given.mean, scale, seen);
+      given.gradient, given.lse, given.mean, /*onto=*/Value(), scale, seen);
   if (backward.q)
     replace(*backward.q, made.getGq(), form.query, form.headColumns);
   if (backward.k)

@@ -104,7 +104,8 @@ Value GradientBuilder::countOf(const LoopPrefix &prefix) {
   for (unsigned axis = 0; axis < mesh.getValue().axes.size(); ++axis)
     parts.push_back(mesh.getValue().wholeAxis(axis));
   SmallVector<int64_t> counts;
-  for (int64_t rank : mesh.getValue().groups(parts).front())
+  std::vector<std::vector<int64_t>> groups = mesh.getValue().groups(parts);
+  for (int64_t rank : groups.front())
     counts.push_back(prefix.counts[rank]);
   Value table = arith::ConstantOp::create(
       builder, loc,

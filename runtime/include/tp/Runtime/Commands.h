@@ -367,6 +367,9 @@ struct AttentionBackwardCommand : AttentionWeights {
   AttentionOperand gq, gk, gv;
   /// Of gq, gk and gv: dtype or sumType().
   DataType gradientType = DataType::F32;
+  /// What gq is added to, the gradient that other chunks of keys gave: of
+  /// sumType() and laid out as gq, which it may be.
+  std::optional<BufferRef> onto;
   bool operator==(const AttentionBackwardCommand &) const = default;
 
   /// What there is besides q, k, v and the bias, by its name in the manifest;
