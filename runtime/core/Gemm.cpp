@@ -139,10 +139,28 @@ bool multiplyFewRows(const Product<float> &p) {
   return false;
 }
 
+/// Very few rows times a matrix of short rows, such as the values of a head.
+bool multiplyShortRows(const Product<float> &p) {
+  constexpr int64_t mostColumns = 256;
+  std::optional<int64_t> step = stepOfRows(p.aForm, p.m);
+  if (p.bForm.transpose || p.m > veryFewRows || p.n > mostColumns || !step)
+    return false;
+  float sums[veryFewRows * mostColumns] = {};
+  vectorLoops().addVeryFewTimesColumns(p.a, *step, p.m, p.k, p.b, p.bForm.ld,
+                                       p.n, sums);
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j) {
+      float &to = p.c[i * p.ldc + j];
+      float sum = p.alpha * sums[i * p.n + j];
+      to = p.beta == 0 ? sum : sum + p.beta * to;
+    }
+  return true;
+}
+
 } // namespace
 
 void tp::runtime::multiply(const Product<float> &p) {
-  if (multiplyFewRows(p))
+  if (multiplyFewRows(p) || multiplyShortRows(p))
     return;
 #if TP_HAVE_DNNL
   if (dnnl_sgemm(p.aForm.transpose ? 'T' : 'N', p.bForm.transpose ? 'T' : 'N',

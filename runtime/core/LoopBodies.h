@@ -114,6 +114,20 @@ template <typename Type> TP_INLINE float widenOne(uint16_t bits) {
   return Type::widen(Bits{bits})[0];
 }
 
+// The sums and the elements of B fill the registers. With few registers each
+// element serves few sums, and a library is faster from some rows on.
+#if defined(__AVX512F__)
+constexpr int mostSums = 16, rowsAtOnce = 4, columnsAtOnce = 4;
+constexpr int64_t mostRows = tp::runtime::mostFewRows;
+#elif defined(__AVX2__)
+constexpr int mostSums = 4, rowsAtOnce = 3, columnsAtOnce = 2;
+constexpr int64_t mostRows = 24;
+#else
+constexpr int mostSums = 2, rowsAtOnce = 2, columnsAtOnce = 1;
+constexpr int64_t mostRows = 24;
+#endif
+static_assert(mostRows <= tp::runtime::mostFewRows);
+
 template <typename Type>
 static void widenAll(const uint16_t *from, int64_t count, float *to) {
   int64_t i = 0;
@@ -182,6 +196,7 @@ static void addRowsTimesColumns(const float *a, int64_t m, int64_t k,
 
 } // namespace
 
+#include "HeadBodies.h"
 #include "RowBodies.h"
 #include "TileBodies.h"
 
@@ -282,6 +297,7 @@ constexpr tp::runtime::NarrowLoops narrow = {widenAll<Type>,
 constexpr tp::runtime::VectorLoops loops = {narrow<Halves>,
                                             narrow<BFloats>,
                                             addRowsTimesRows<Singles>,
+                                            addVeryFewTimesColumns,
                                             {maximum, exponentials, gradient},
                                             mostRows};
 

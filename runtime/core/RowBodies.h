@@ -44,20 +44,6 @@ TP_INLINE float sumOf(Floats values) {
   return quarter[0] + quarter[1];
 }
 
-// The sums and the elements of B fill the registers. With few registers each
-// element serves few sums, and a library is faster from some rows on.
-#if defined(__AVX512F__)
-constexpr int mostSums = 16, rowsAtOnce = 4, columnsAtOnce = 4;
-constexpr int64_t mostRows = tp::runtime::mostFewRows;
-#elif defined(__AVX2__)
-constexpr int mostSums = 4, rowsAtOnce = 3, columnsAtOnce = 2;
-constexpr int64_t mostRows = 24;
-#else
-constexpr int mostSums = 2, rowsAtOnce = 2, columnsAtOnce = 1;
-constexpr int64_t mostRows = 24;
-#endif
-static_assert(mostRows <= tp::runtime::mostFewRows);
-
 /// Some rows of A times some rows of B, two vectors of each at a time. Several
 /// sums of one row hide the latency of additions. Where one row of B is all
 /// that is read, many loads in a loop's body are foreseen best.
@@ -191,6 +177,9 @@ static void fewTimesRows(const float *a, int64_t lda, int64_t k,
       timesStreams<Type, rows, columns>(a, lda, k, b + j * ldb, part * ldb,
                                         sums + j, n, part);
     j = part * columns;
+  } else if (rows > 1 && 4 * rows <= mostSums && k <= mostShort) {
+    for (; j + 4 <= n; j += 4)
+      timesFour<Type, rows>(a, lda, k, b + j * ldb, ldb, sums + j, n);
   } else if (rows * k > mostNear) {
     for (; j + columns <= n; j += columns)
       timesPairs<Type, rows, columns>(a, lda, k, b + j * ldb, ldb, sums + j, n);

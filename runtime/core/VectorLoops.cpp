@@ -41,7 +41,7 @@ const NarrowLoops &tp::runtime::narrowLoops(NarrowType type) {
 }
 
 bool tp::runtime::isOfFewRows(int64_t rows, int64_t k) {
-  constexpr int64_t veryFew = 4, leastDepth = 384, mostElements = 98304;
-  return rows <= veryFew || (rows <= vectorLoops().mostRows &&
+  constexpr int64_t leastDepth = 384, mostElements = 98304;
+  return rows <= veryFewRows || (rows <= vectorLoops().mostRows &&
                              k >= leastDepth && rows * k <= mostElements);
 }

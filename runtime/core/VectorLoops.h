@@ -12,6 +12,9 @@
 
 namespace tp::runtime {
 
+/// So many rows of A that reading B is all that counts.
+constexpr int64_t veryFewRows = 4;
+
 /// The most columns of a panel, of any set of instructions.
 constexpr int64_t mostPanelColumns = 32;
 
@@ -77,6 +80,11 @@ struct VectorLoops {
   /// NarrowLoops::addRowsTimesRows of f32.
   void (*addRowsTimesRows)(const float *a, int64_t lda, int64_t m, int64_t k,
                            const float *b, int64_t ldb, int64_t n, float *sums);
+  /// sums[i * n + j] += sum over l of a[i * lda + l] * b[l * ldb + j], with i
+  /// below m, which is at most veryFewRows.
+  void (*addVeryFewTimesColumns)(const float *a, int64_t lda, int64_t m,
+                                 int64_t k, const float *b, int64_t ldb,
+                                 int64_t n, float *sums);
   SoftmaxLoops softmax;
   /// The most rows for which addRowsTimesRows is faster than a library, where
   /// all else says so (isOfFewRows).
