@@ -195,8 +195,9 @@ void checkMixed(const Form &form) {
 
 TEST(GemmTest, AllForms) {
   const std::array<int64_t, 3> sizes[] = {
-      {1, 1, 1}, {1, 7, 5}, {6, 1, 5}, {3, 4, 5},    {17, 33, 9}, {2, 3, 0},
-      {1, 3, 0}, {0, 3, 2}, {3, 0, 2}, {48, 64, 31}, {1, 100, 64}};
+      {1, 1, 1},    {1, 7, 5},   {6, 1, 5},    {3, 4, 5},  {17, 33, 9},
+      {2, 3, 0},    {1, 3, 0},   {0, 3, 2},    {3, 0, 2},  {48, 64, 31},
+      {1, 100, 64}, {3, 21, 70}, {4, 200, 37}, {2, 64, 33}};
   for (auto [m, n, k] : sizes)
     for (int transposes = 0; transposes < 4; ++transposes)
       for (auto [alpha, beta] :
