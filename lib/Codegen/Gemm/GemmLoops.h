@@ -16,7 +16,9 @@ namespace tp::target {
 /// adds, or what says which rows and matrices are multiplied.
 struct GemmLoop {
   int64_t extent;
-  int64_t stride[5];
+  /// Of A, B and C, of up to two terms of an epilogue, and of what chooses rows,
+  /// terms and matrices of a table.
+  int64_t stride[8];
   /// Which one it is, before loops join.
   size_t dim = 0;
 };
