@@ -7,6 +7,7 @@
 
 #include "CpuAttentionBackward.h"
 #include "AttentionBlocks.h"
+#include <limits>
 
 using namespace tp::runtime;
 
@@ -194,6 +195,12 @@ void Backward<Sum>::addRows(const HeadAddresses &head, int64_t row,
     Sum *weights = scores + i * keys;
     Sum maximum = number(head.lse, command.lse, 0),
         logarithm = number(head.lse, command.lse, 1);
+    // Whatever the scores of a query that sees no key are.
+    if (logarithm == std::numeric_limits<Sum>::infinity()) {
+      std::fill(weights, weights + keys, Sum(0));
+      std::fill(products + i * keys, products + (i + 1) * keys, Sum(0));
+      continue;
+    }
     // Beside what is added to scores the logarithm may have no digits.
     if (hasNumbers) {
       for (int64_t j = 0; j < keys; ++j)

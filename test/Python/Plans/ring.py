@@ -4,6 +4,7 @@ and what they compute where keys are gathered.
     ring.py [--training] SEED...
 
 A case per seed: sizes, types, heads that share keys, masks, lengths that the ranks do not divide.
+From 1000 on what is added to scores is an input.
 With --training gradients are compared, with those of PyTorch in f64: a step of SGD leaves parameters
 less a multiple of them. They may be four times as far off as PyTorch's own.
 """
@@ -41,6 +42,8 @@ class Case(nn.Module):
         self.reach, self.batch = chosen.randint(1, self.length), chosen.choice((1, 2))
         # A text of which no query sees a key: numbers of torch's function, NaN by hand.
         self.hidden = chosen.choice((False, True))
+        if seed >= 1000:
+            self.mask = "numbers"
         self.size, self.columns, self.width = (
             scale * each for each in (self.size, self.columns, 12))
         width, heads = self.width, self.shared * self.group
@@ -65,6 +68,8 @@ class Case(nn.Module):
             made["kept"][0, self.length // 3:] = False
             made["kept"][:, 0] = True
             made["kept"][0] &= not self.hidden
+        if self.mask == "numbers":
+            made["kept"] = torch.randn(self.length, self.length).to(self.dtype)
         return made
 
     def bias(self, kept: torch.Tensor | None) -> torch.Tensor | None:
@@ -72,6 +77,8 @@ class Case(nn.Module):
         distance = at[None] - at[:, None]
         if self.mask == "none":
             return None
+        if self.mask == "numbers":
+            return kept
         if self.mask == "slopes":
             slopes = 0.5 ** torch.arange(1, self.shared * self.group + 1)
             return (distance * slopes[:, None, None]).to(self.dtype)

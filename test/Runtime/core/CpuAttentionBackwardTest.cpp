@@ -40,7 +40,7 @@ struct Tensor : tp::test::TypedTensor {
 enum class Before { None, Elsewhere, InPlace };
 
 /// What a query sees, and what is added to its scores.
-enum class Mask { None, Causal, Spans, Bias, EmptyRows };
+enum class Mask { None, Causal, Spans, Bias, EmptyRows, Hidden };
 
 class AttentionBackwardTest : public testing::Test {
 protected:
@@ -89,6 +89,17 @@ protected:
       for (int64_t i = 0; i < c.keys; ++i)
         bias.set(c.keys + i, std::numeric_limits<float>::lowest());
     }
+    // Queries that are padding, of which all that is added to scores is NaN.
+    auto isHidden = [&](int64_t i) {
+      return mask == Mask::Hidden && i >= c.queries - 2;
+    };
+    if (mask == Mask::Hidden) {
+      bias = numbers(c.sumType(), 1, c.heads, c.queries, c.keys, 0);
+      c.bias = {{}, c.sumType(), {0, c.queries * c.keys, c.keys, 1}};
+      for (int64_t i = 0; i < c.heads * c.queries * c.keys; ++i)
+        if (isHidden(i / c.keys % c.queries))
+          bias.set(i, NAN);
+    }
     auto spanOf = [&](int64_t i) -> std::pair<int64_t, int64_t> {
       if (mask == Mask::EmptyRows && i % 5 == 2)
         return {4, 2};
@@ -111,7 +122,7 @@ protected:
           std::vector<double> p(c.keys, -INFINITY), d(c.keys);
           double largest = -INFINITY, total = 0, mean = 0;
           for (int64_t j = 0; j < c.keys; ++j) {
-            bool seen = !c.upper || j - i <= *c.upper;
+            bool seen = !isHidden(i) && (!c.upper || j - i <= *c.upper);
             if (c.bias && c.bias->dtype == DataType::I64)
               seen = j >= spanOf(i).first && j < spanOf(i).second;
             if (!seen)
@@ -120,7 +131,7 @@ protected:
             for (int64_t l = 0; l < c.headSize; ++l)
               sum += q.at(b, h, i, l) * k.at(b, kv, j, l);
             p[j] = sum * c.scale;
-            if (mask == Mask::Bias)
+            if (mask == Mask::Bias || mask == Mask::Hidden)
               p[j] += elementAsDouble(bias.type, bias.bytes.data(),
                                       h * c.bias->strides[1] +
                                           i * c.bias->strides[2] + j);
@@ -217,8 +228,8 @@ protected:
 TEST_F(AttentionBackwardTest, MasksAndTypes) {
   for (DataType type :
        {DataType::F32, DataType::F64, DataType::F16, DataType::BF16})
-    for (Mask mask :
-         {Mask::None, Mask::Causal, Mask::Spans, Mask::Bias, Mask::EmptyRows}) {
+    for (Mask mask : {Mask::None, Mask::Causal, Mask::Spans, Mask::Bias,
+                      Mask::EmptyRows, Mask::Hidden}) {
       SCOPED_TRACE(std::string(spelling(type)) + ", mask " +
                    std::to_string(int(mask)));
       AttentionBackwardCommand c = sized(19, 23);

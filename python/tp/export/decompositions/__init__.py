@@ -30,7 +30,7 @@ _BY_TORCH = [
     aten.linalg_vector_norm, aten.norm,
     aten.index_add, aten.index_copy, aten.index_fill, aten.repeat_interleave.self_int, aten.polar,
     aten.unfold, aten.masked_fill, aten.dist, aten.log_sigmoid_forward, aten.mish,
-    aten.eye, aten.hardswish, aten.hardsigmoid, aten._safe_softmax,
+    aten.eye, aten.hardswish, aten.hardsigmoid, aten._safe_softmax, aten.elu,
     aten.lstm.input, aten.gru.input, aten.rnn_tanh.input, aten.rnn_relu.input,
 ]
 

@@ -251,6 +251,12 @@ def addmv(c: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: float = 1,
     return product + (c if beta == 1 else c * beta)
 
 
+def sigmoid(x: torch.Tensor) -> torch.Tensor:
+    """Of halves; exp(-x) has no place in f16 from x = -11.1 on."""
+    wide = _wide(x)
+    return NotImplemented if wide is x else wide.sigmoid().to(x.dtype)
+
+
 def remainder_of_number(a: float, b: torch.Tensor) -> torch.Tensor:
     """The remainder of a number by elements, with their sign."""
     kind = torch.result_type(b, a)
@@ -294,4 +300,5 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.angle.default: angle,
     aten.addmv.default: addmv,
     aten.remainder.Scalar_Tensor: remainder_of_number,
+    aten.sigmoid.default: sigmoid,
 }

@@ -1,7 +1,8 @@
-"""Variances and distances.
+"""Means, variances and distances.
 
 torch-mlir computes variances in f64, which costs more than the layer beside them; here they are in
-the type of the input, in two passes.
+the type of the input, in two passes. Of f16 and bf16 all is f32 up to the result, as in torch: the
+number of elements and a variance have no place in f16.
 """
 from __future__ import annotations
 
@@ -10,18 +11,39 @@ from collections.abc import Sequence
 import torch
 
 aten = torch.ops.aten
+NARROW = (torch.float16, torch.bfloat16)
+
+
+def mean_of_all(x: torch.Tensor, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """The mean of all elements, of f16 and bf16."""
+    return mean(x, None, dtype=dtype)
+
+
+def mean(x: torch.Tensor, dim: Sequence[int] | None, keepdim: bool = False, *,
+         dtype: torch.dtype | None = None) -> torch.Tensor:
+    """The mean over `dim`, of f16 and bf16."""
+    made = dtype or x.dtype
+    if made not in NARROW:
+        return NotImplemented
+    return x.to(torch.float32).mean(dim or None, keepdim).to(made)
 
 
 def var_mean(x: torch.Tensor, dim: Sequence[int] | None = None, *,
              correction: float | None = None,
              keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     """Variance and mean over `dim`, over all dimensions where there is none."""
+    variance, mean = wide_var_mean(x, dim, correction, keepdim)
+    return variance.to(x.dtype), mean.to(x.dtype)
+
+
+def wide_var_mean(x: torch.Tensor, dim: Sequence[int] | None, correction: float | None,
+                  keepdim: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same, of f32 for f16 and bf16."""
     dims = list(range(x.dim())) if not dim else [d % x.dim() for d in dim]
     count = 1
     for d in dims:
         count *= x.shape[d]
-    narrow = x.dtype in (torch.float16, torch.bfloat16)
-    wide = x.to(torch.float32) if narrow else x
+    wide = x.to(torch.float32) if x.dtype in NARROW else x
     mean = wide.mean(dims, keepdim=True)
     centred = wide - mean
     divisor = count - (1 if correction is None else correction)
@@ -30,7 +52,7 @@ def var_mean(x: torch.Tensor, dim: Sequence[int] | None = None, *,
     if not keepdim:
         shape = [size for d, size in enumerate(x.shape) if d not in dims]
         variance, mean = variance.reshape(shape), mean.reshape(shape)
-    return variance.to(x.dtype), mean.to(x.dtype)
+    return variance, mean
 
 
 def var(x: torch.Tensor, dim: Sequence[int] | None = None, *, correction: float | None = None,
@@ -42,15 +64,15 @@ def var(x: torch.Tensor, dim: Sequence[int] | None = None, *, correction: float 
 def std(x: torch.Tensor, dim: Sequence[int] | None = None, *, correction: float | None = None,
         keepdim: bool = False) -> torch.Tensor:
     """Standard deviation over `dim`."""
-    return var(x, dim, correction=correction, keepdim=keepdim).sqrt()
+    return std_mean(x, dim, correction=correction, keepdim=keepdim)[0]
 
 
 def std_mean(x: torch.Tensor, dim: Sequence[int] | None = None, *,
              correction: float | None = None,
              keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     """Standard deviation and mean over `dim`."""
-    variance, mean = var_mean(x, dim, correction=correction, keepdim=keepdim)
-    return variance.sqrt(), mean
+    variance, mean = wide_var_mean(x, dim, correction, keepdim)
+    return variance.sqrt().to(x.dtype), mean.to(x.dtype)
 
 
 def cdist(x: torch.Tensor, y: torch.Tensor, p: float, mode: int | None) -> torch.Tensor:
@@ -65,6 +87,8 @@ def cdist(x: torch.Tensor, y: torch.Tensor, p: float, mode: int | None) -> torch
 
 DECOMPOSITIONS = {
     aten._cdist_forward.default: cdist,
+    aten.mean.default: mean_of_all,
+    aten.mean.dim: mean,
     aten.var_mean.correction: var_mean,
     aten.var.correction: var,
     aten.std.correction: std,

@@ -360,7 +360,8 @@ struct AttentionBackwardCommand : AttentionWeights {
   /// Of queries, with v's columns.
   AttentionOperand go;
   /// Of sumType(). Two columns: the maximum m of a query's scores, and the
-  /// logarithm of l, the sum of their exponentials less m. One: o[i] . go[i].
+  /// logarithm of l, the sum of their exponentials less m: infinity for a query
+  /// whose p and ds are 0, whatever its scores are. One: o[i] . go[i].
   AttentionOperand lse, delta;
   /// With q's, k's and v's columns. gk and gv have as many heads as q. They
   /// overlap none of the others.
