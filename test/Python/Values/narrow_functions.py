@@ -1,5 +1,5 @@
-"""Functions of f16 and bf16 whose intermediate results have no place in these types: torch computes
-them in f32. A line per type."""
+"""Functions whose intermediate results have no place in their type: torch computes those of f16 and
+bf16 in f32. A line per type."""
 from __future__ import annotations
 
 import torch
@@ -13,7 +13,7 @@ class Functions(nn.Module):
     """`ones` has more elements than f16 can count, `small` variances that it cannot hold."""
 
     def forward(self, ones: torch.Tensor, small: torch.Tensor, large: torch.Tensor,
-                negative: torch.Tensor) -> dict[str, torch.Tensor]:
+                negative: torch.Tensor, factors: torch.Tensor) -> dict[str, torch.Tensor]:
         return {
             "mean": ones.mean(), "mean of small": (ones * 1e-3).mean(),
             "mean of some": (ones * 100).mean(0), "mean kept": ones.mean((0, 1), keepdim=True),
@@ -21,14 +21,17 @@ class Functions(nn.Module):
             "std of small": small.std(-1), "std of large": large.std(-1),
             "std and mean": torch.stack(torch.std_mean(large, -1)),
             "elu": F.elu(small), "selu": F.selu(small), "sigmoid": negative.sigmoid(),
-            "mean as f32": ones.mean(dtype=torch.float32)}
+            "mean as f32": ones.mean(dtype=torch.float32), "product": factors.cumprod(-1),
+            "product of f32": torch.cat([factors[:, :1].float().expand(1, 3) * 2.0 ** -30,
+                                         factors[:, 3:4].float().expand(1, 12) * 2], 1).cumprod(-1)}
 
 
 def main() -> None:
     torch.manual_seed(0)
     for dtype in (torch.float16, torch.bfloat16):
         given = (torch.ones(300, 300).to(dtype), (torch.randn(3, 50) * 2e-4).to(dtype),
-                 (torch.randn(3, 50) * 600).to(dtype), torch.linspace(-16, -9, 29).to(dtype))
+                 (torch.randn(3, 50) * 600).to(dtype), torch.linspace(-16, -9, 29).to(dtype),
+                 torch.tensor([[2.0 ** -10] * 3 + [2.0 ** 15] * 2]).to(dtype))
         module, wrong = Functions(), []
         plan = {"argument ones": tp.Shard(0), "argument small": tp.Shard(1)}
         with tp.compile(tp.export(module, given), mesh={"tp": 2}, plan=plan) as program:

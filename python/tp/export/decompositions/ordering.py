@@ -18,6 +18,7 @@ _MOST_SORTED = 8192
 # The best of this many elements or more, as of a vocabulary, are found in blocks.
 _LEAST_IN_BLOCKS = 1024
 _MOST_BLOCKS = 128
+_WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float64}
 
 
 def cumsum(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
@@ -38,11 +39,14 @@ def cumsum(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> to
 
 
 def cumprod(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
-    """Products of the elements up to each place."""
+    """Products of the elements up to each place. Those of elements between two places are made on
+    the way, which may be too large for the type though none that is asked for is."""
     if dtype is None:
         dtype = x.dtype if x.is_floating_point() else torch.int64
     x = x.to(dtype)
-    return x.clone() if x.dim() == 0 else _doubling(x, dim % x.dim(), lambda a, b: a * b, 1)
+    if x.dim() == 0:
+        return x.clone()
+    return _doubling(x.to(_WIDER.get(dtype, dtype)), dim % x.dim(), lambda a, b: a * b, 1).to(dtype)
 
 
 def logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
