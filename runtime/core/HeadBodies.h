@@ -69,15 +69,13 @@ TP_INLINE void timesFour(const float *a, int64_t lda, int64_t k,
   }
 }
 
-/// Adds some rows of A times some vectors of each row of B.
+/// Adds some rows of A times some vectors of each row of B, which are added up
+/// apart: a sum of sums is nearer than one of many products.
 template <int rows, int vectors>
 TP_INLINE void addTimesVectors(const float *a, int64_t lda, int64_t k,
                                const float *b, int64_t ldb, float *sums,
                                int64_t n) {
-  Floats total[rows][vectors];
-  for (int i = 0; i < rows; ++i)
-    for (int v = 0; v < vectors; ++v)
-      total[i][v] = load(sums + i * n + v * width);
+  Floats total[rows][vectors] = {};
   for (int64_t l = 0; l < k; ++l)
     for (int v = 0; v < vectors; ++v) {
       Floats right = load(b + l * ldb + v * width);
@@ -86,7 +84,8 @@ TP_INLINE void addTimesVectors(const float *a, int64_t lda, int64_t k,
     }
   for (int i = 0; i < rows; ++i)
     for (int v = 0; v < vectors; ++v)
-      store(total[i][v], sums + i * n + v * width);
+      store(load(sums + i * n + v * width) + total[i][v],
+            sums + i * n + v * width);
 }
 
 template <int rows>

@@ -24,8 +24,6 @@ typedef float Floats __attribute__((vector_size(64)));
 typedef float FloatsInMemory
     __attribute__((vector_size(64), aligned(4), may_alias));
 typedef uint32_t Words __attribute__((vector_size(64)));
-typedef uint32_t WordsInMemory
-    __attribute__((vector_size(64), aligned(2), may_alias));
 typedef uint16_t Bits __attribute__((vector_size(32)));
 typedef uint16_t BitsInMemory
     __attribute__((vector_size(32), aligned(2), may_alias));
@@ -99,15 +97,8 @@ template <typename Type> TP_INLINE Floats widenFrom(const uint16_t *from) {
   return Type::widen(*reinterpret_cast<const BitsInMemory *>(from));
 }
 
-/// One load: two of 32 bytes each hinder what foresees the next ones.
 template <typename Type> TP_INLINE Pair widenPair(const uint16_t *from) {
-  typedef uint32_t Half __attribute__((vector_size(32)));
-  Words words = *reinterpret_cast<const WordsInMemory *>(from);
-  Half first = __builtin_shufflevector(words, words, 0, 1, 2, 3, 4, 5, 6, 7);
-  Half second =
-      __builtin_shufflevector(words, words, 8, 9, 10, 11, 12, 13, 14, 15);
-  return {Type::widen(reinterpret_cast<Bits>(first)),
-          Type::widen(reinterpret_cast<Bits>(second))};
+  return {widenFrom<Type>(from), widenFrom<Type>(from + width)};
 }
 
 template <typename Type> TP_INLINE float widenOne(uint16_t bits) {

@@ -344,8 +344,8 @@ def TP_AttendBackwardOp : TP_Op<"attend_backward", [Pure]> {
     `lse`, batch x heads x queries x 2, has m[i] and log l[i]: of a state of
     `tp.attend` its maximum and the logarithm of its last column; 0 and plus
     infinity of a query that sees no key and whose result is 0: whatever its scores
-    are, its p[i, j] and d[i, j] are 0. They are apart
-    since log l has no digits beside a maximum such as that of masked scores.
+    are, its p[i, j] and d[i, j] are 0. They are apart since log l has no digits
+    beside a maximum such as that of masked scores.
     `delta`, batch x heads x queries x 1, is o[i] . go[i]. Both are of f32, or f64
     where q is.
     The shapes of q, k, v and the bias are those of `tp.attend`; go has v's columns.
