@@ -1,5 +1,7 @@
 // RUN: tp-opt %s --tp-form-attention | FileCheck %s --check-prefix=FORM
-// RUN: tp-opt %s --tp-form-attention --tp-assign-storage --tp-form-kernels --tp-plan-memory --tp-cpu-compile=output=%t.tp -o /dev/null
+// RUN: tp-opt %s --tp-form-attention --tp-assign-storage --tp-form-kernels --tp-plan-memory -o %t.planned.mlir
+// RUN: FileCheck %s --check-prefix=MEMORY < %t.planned.mlir
+// RUN: tp-opt %t.planned.mlir --tp-cpu-compile=output=%t.tp -o /dev/null
 // RUN: sed 's/ {tp.ring}//' %s > %t.gathers.mlir
 // RUN: tp-opt %t.gathers.mlir --tp-assign-storage --tp-form-kernels --tp-plan-memory --tp-cpu-compile=output=%t.products.tp -o /dev/null
 // RUN: %python %S/../../EndToEnd/Inputs/write_npy.py %t.q.npy=2,9,4 %t.k.npy=2,9,4 %t.v.npy=2,9,3 %t.go.npy=2,9,3
@@ -26,6 +28,13 @@
 // FORM:         %[[G1:[^,]*]], %{{.*}} = tp.attend_backward %[[Q]], %[[B1]], %{{.*}} bias %{{.*}} from %[[GO]] lse %[[LSE]] delta %[[D]] onto %[[G0]]
 // FORM:         tp.attend_backward %[[Q]], %[[B2]], {{.*}} onto %[[G1]]
 // FORM-NOT:     tp.reduce_scatter
+
+// A chunk's sum is where the one before it was.
+// MEMORY:       tp.attention_backward {{.*}} delta %{{[^ ]*}} into %[[SUM0:[0-9]+]],
+// MEMORY:       %[[SUM1:[0-9]+]] = tp.alloc at 0 : memref<1x2x3x4xf32>
+// MEMORY:       tp.attention_backward {{.*}} onto %[[SUM0]] into %[[SUM1]],
+// MEMORY:       %[[SUM2:[0-9]+]] = tp.alloc at 0 : memref<1x2x3x4xf32>
+// MEMORY:       tp.attention_backward {{.*}} onto %[[SUM1]] into %[[SUM2]],
 
 // EQUAL-DAG: o: equal
 // EQUAL-DAG: gq: equal
