@@ -65,9 +65,6 @@ FAULTS = {
         ("a sum of gradients never takes the place of the one before",
          "isOnlyAddedTo(backward, «backward.getOnto()», dying)",
          "Value()", BACKWARD),
-        ("gradients of keys take the place of a sum of queries'",
-         "«rootBuffer(backward.getGq()) == written»;",
-         "true", BACKWARD),
     ],
     "lib/Codegen/Program/BuildProgram.cpp": [
         ("heads read what is added to others",
