@@ -18,13 +18,13 @@
 #include <sys/mman.h>
 
 typedef uint64_t Words __attribute__((vector_size(64)));
-enum { unrolled = 8, mostThreads = 64 };
+// A part's size is a multiple of `most` lines.
+enum { most = 16, mostThreads = 64 };
 
 typedef struct {
   Words *data;
-  size_t count; // a multiple of `unrolled`
-  // Whether it is read in `unrolled` streams, not in one.
-  int streams;
+  size_t count;
+  int way;
   uint64_t sum;
 } Part;
 
@@ -33,23 +33,40 @@ typedef struct {
   Part parts[mostThreads];
 } Sweep;
 
+/// Several lines at a time, side by side or from as many places.
+static inline __attribute__((always_inline)) uint64_t sum(const Part *part,
+                                                          size_t lines,
+                                                          int inStreams) {
+  // As many as fit into registers.
+  Words sums[4] = {};
+  const Words *data = part->data;
+  size_t each = part->count / lines;
+  for (size_t i = 0; i < each; ++i)
+    for (size_t j = 0; j < lines; ++j)
+      sums[j % 4] += data[inStreams ? j * each + i : i * lines + j];
+  Words total = sums[0] + sums[1] + sums[2] + sums[3];
+  return total[0] + total[7];
+}
+
 static void *readPart(void *argument) {
   Part *part = argument;
-  Words sums[unrolled] = {};
-  size_t each = part->count / unrolled;
-  if (part->streams)
-    for (size_t i = 0; i < each; ++i)
-      for (size_t j = 0; j < unrolled; ++j)
-        sums[j] += part->data[j * each + i];
-  else
-    for (size_t i = 0; i < part->count; i += unrolled)
-      for (size_t j = 0; j < unrolled; ++j)
-        sums[j] += part->data[i + j];
-  for (size_t j = 1; j < unrolled; ++j)
-    sums[0] += sums[j];
-  part->sum = sums[0][0] + sums[0][7];
+  switch (part->way) {
+  case 0:
+    part->sum = sum(part, 8, 0);
+    break;
+  case 1:
+    part->sum = sum(part, 8, 1);
+    break;
+  case 2:
+    part->sum = sum(part, 16, 1);
+    break;
+  default:
+    abort();
+  }
   return NULL;
 }
+
+int sweep_ways() { return 3; }
 
 /// Memory of `bytes` in all, a part of it for each thread, or NULL.
 Sweep *sweep_create(size_t threads, size_t bytes) {
@@ -57,7 +74,7 @@ Sweep *sweep_create(size_t threads, size_t bytes) {
   if (!sweep || threads < 1 || threads > mostThreads)
     return NULL;
   sweep->threads = threads;
-  size_t block = unrolled * sizeof(Words);
+  size_t block = most * sizeof(Words);
   sweep->bytes = (bytes / threads + block - 1) / block * block;
   for (size_t i = 0; i < threads; ++i) {
     void *data = mmap(NULL, sweep->bytes, PROT_READ | PROT_WRITE,
@@ -71,11 +88,10 @@ Sweep *sweep_create(size_t threads, size_t bytes) {
   return sweep;
 }
 
-/// Reads all of it, each part in a thread of its own, in one stream or in
-/// several.
-void sweep_run(Sweep *sweep, int streams) {
+/// Reads all of it, each part in a thread of its own, in one of the ways.
+void sweep_run(Sweep *sweep, int way) {
   for (size_t i = 0; i < sweep->threads; ++i)
-    sweep->parts[i].streams = streams;
+    sweep->parts[i].way = way;
   pthread_t threads[mostThreads];
   for (size_t i = 1; i < sweep->threads; ++i)
     if (pthread_create(&threads[i], NULL, readPart, &sweep->parts[i]))

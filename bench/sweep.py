@@ -28,16 +28,17 @@ class Sweeps:
         self.library.sweep_run.argtypes = [ctypes.c_void_p, ctypes.c_int]
 
     def over(self, threads, size):
-        """A function that reads `size` bytes, shared out to `threads` threads: in one stream or in
-        several, whichever is faster here."""
+        """A function that reads `size` bytes, shared out to `threads` threads: in one stream, or in
+        8 or 16, whichever is fastest here."""
         sweep = self.library.sweep_create(threads, size)
         if not sweep:
             sys.exit(f"error: no memory for a sweep over {size} bytes by {threads} threads")
 
-        def seconds(streams):
+        def seconds(way):
             begin = time.perf_counter()
-            self.library.sweep_run(sweep, streams)
+            self.library.sweep_run(sweep, way)
             return time.perf_counter() - begin
-        times = {streams: min(seconds(streams) for _ in range(5)) for streams in (0, 1)}
+        times = {way: min(seconds(way) for _ in range(5))
+                 for way in range(self.library.sweep_ways())}
         best = min(times, key=times.get)
         return lambda: self.library.sweep_run(sweep, best)

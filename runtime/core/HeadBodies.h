@@ -36,7 +36,6 @@ TP_INLINE Quarter sumsOf(const Floats (&values)[4]) {
                                        21, 8, 9, 24, 25, 12, 13, 28, 29) +
                __builtin_shufflevector(first, second, 2, 3, 18, 19, 6, 7, 22,
                                        23, 10, 11, 26, 27, 14, 15, 30, 31);
-  typedef float Half __attribute__((vector_size(32)));
   Half half = __builtin_shufflevector(all, all, 0, 1, 2, 3, 4, 5, 6, 7) +
               __builtin_shufflevector(all, all, 8, 9, 10, 11, 12, 13, 14, 15);
   return __builtin_shufflevector(half, half, 0, 1, 2, 3) +

@@ -23,6 +23,7 @@ constexpr int64_t width = 16;
 typedef float Floats __attribute__((vector_size(64)));
 typedef float FloatsInMemory
     __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float Half __attribute__((vector_size(32)));
 typedef uint32_t Words __attribute__((vector_size(64)));
 typedef uint16_t Bits __attribute__((vector_size(32)));
 typedef uint16_t BitsInMemory
@@ -106,18 +107,38 @@ template <typename Type> TP_INLINE float widenOne(uint16_t bits) {
 }
 
 // The sums and the elements of B fill the registers. With few registers each
-// element serves few sums, and a library is faster from some rows on.
+// element serves few sums, and a library is faster from some rows on. Sums in
+// `Lanes` take one register each.
 #if defined(__AVX512F__)
+typedef Floats Lanes;
+constexpr int mostLanes = 16;
 constexpr int mostSums = 16, rowsAtOnce = 4, columnsAtOnce = 4;
 constexpr int64_t mostRows = tp::runtime::mostFewRows;
 #elif defined(__AVX2__)
+typedef Half Lanes;
+constexpr int mostLanes = 12;
 constexpr int mostSums = 4, rowsAtOnce = 3, columnsAtOnce = 2;
 constexpr int64_t mostRows = 24;
 #else
+typedef Floats Lanes;
+constexpr int mostLanes = 2;
 constexpr int mostSums = 2, rowsAtOnce = 2, columnsAtOnce = 1;
 constexpr int64_t mostRows = 24;
 #endif
 static_assert(mostRows <= tp::runtime::mostFewRows);
+
+/// Adds the products of two vectors to a sum, whose lanes they may be several
+/// times as many as.
+TP_INLINE void addProducts(Lanes &sum, Floats a, Floats b) {
+  constexpr int count = sizeof(Floats) / sizeof(Lanes);
+  struct Parts {
+    Lanes of[count];
+  };
+  auto left = __builtin_bit_cast(Parts, a);
+  auto right = __builtin_bit_cast(Parts, b);
+  for (int i = 0; i < count; ++i)
+    sum += left.of[i] * right.of[i];
+}
 
 template <typename Type>
 static void widenAll(const uint16_t *from, int64_t count, float *to) {

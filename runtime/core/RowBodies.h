@@ -9,9 +9,9 @@
 // Some processors foresee what comes next in one stream, and lose their way in
 // several at once: B is read row by row, 64 bytes at a time, as long as the
 // rows of A stay in the first cache beside it; longer ones serve several rows
-// of B. Others foresee no further than a page, and read several streams, each
-// in pages of its own, half as fast again (readsStreams). For more rows of A
-// tiles use what is loaded for several sums.
+// of B. Others foresee little of a stream, and read several, each in pages of
+// its own, half as fast again (readsStreams). For more rows of A tiles use what
+// is loaded for several sums.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,16 +32,17 @@ template <typename Type> struct Narrow {
   TP_INLINE float widenOne(uint16_t bits) { return ::widenOne<Type>(bits); }
 };
 
-TP_INLINE float sumOf(Floats values) {
-  typedef float Half __attribute__((vector_size(32)));
-  typedef float Quarter __attribute__((vector_size(16)));
-  Half half =
-      __builtin_shufflevector(values, values, 0, 1, 2, 3, 4, 5, 6, 7) +
-      __builtin_shufflevector(values, values, 8, 9, 10, 11, 12, 13, 14, 15);
+TP_INLINE float sumOf(Half half) {
   Quarter quarter = __builtin_shufflevector(half, half, 0, 1, 2, 3) +
                     __builtin_shufflevector(half, half, 4, 5, 6, 7);
   quarter += __builtin_shufflevector(quarter, quarter, 2, 3, 0, 1);
   return quarter[0] + quarter[1];
+}
+
+TP_INLINE float sumOf(Floats values) {
+  return sumOf(
+      __builtin_shufflevector(values, values, 0, 1, 2, 3, 4, 5, 6, 7) +
+      __builtin_shufflevector(values, values, 8, 9, 10, 11, 12, 13, 14, 15));
 }
 
 /// Some rows of A times some rows of B, two vectors of each at a time. Several
@@ -91,7 +92,7 @@ template <typename Type, int rows, int streams>
 TP_INLINE void timesStreams(const float *a, int64_t lda, int64_t k,
                             const typename Type::Element *b, int64_t distance,
                             float *sums, int64_t n, int64_t step) {
-  Floats parts[rows][streams] = {};
+  Lanes parts[rows][streams] = {};
   int64_t l = 0;
   for (; l + width <= k; l += width) {
     Floats left[rows];
@@ -100,7 +101,7 @@ TP_INLINE void timesStreams(const float *a, int64_t lda, int64_t k,
     for (int s = 0; s < streams; ++s) {
       Floats right = Type::widenFrom(b + s * distance + l);
       for (int i = 0; i < rows; ++i)
-        parts[i][s] += left[i] * right;
+        addProducts(parts[i][s], left[i], right);
     }
   }
   for (int s = 0; s < streams; ++s) {
@@ -168,7 +169,7 @@ template <typename Type, int rows>
 static void fewTimesRows(const float *a, int64_t lda, int64_t k,
                          const typename Type::Element *b, int64_t ldb,
                          int64_t n, float *sums) {
-  constexpr int fitting = mostSums / rows < 8 ? mostSums / rows : 8;
+  constexpr int fitting = mostLanes / rows < 8 ? mostLanes / rows : 8;
   constexpr int columns = fitting < 1 ? 1 : fitting;
   int64_t j = 0;
   if (columns > 1 && tp::runtime::readsStreams()) {

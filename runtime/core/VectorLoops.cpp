@@ -29,8 +29,9 @@ const VectorLoops &tp::runtime::vectorLoops() {
 
 bool tp::runtime::readsStreams() {
 #if defined(__x86_64__)
-  // vectorLoops() has asked for the processor.
-  return __builtin_cpu_is("intel");
+  // vectorLoops() has asked for the processor. AMD's that foresee one stream
+  // have AVX-512: Zen 4 and later ones.
+  return __builtin_cpu_is("intel") || !__builtin_cpu_supports("avx512f");
 #else
   return false;
 #endif
@@ -43,5 +44,5 @@ const NarrowLoops &tp::runtime::narrowLoops(NarrowType type) {
 bool tp::runtime::isOfFewRows(int64_t rows, int64_t k) {
   constexpr int64_t leastDepth = 384, mostElements = 98304;
   return rows <= veryFewRows || (rows <= vectorLoops().mostRows &&
-                             k >= leastDepth && rows * k <= mostElements);
+                                 k >= leastDepth && rows * k <= mostElements);
 }

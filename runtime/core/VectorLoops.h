@@ -98,7 +98,7 @@ struct VectorLoops {
 bool isOfFewRows(int64_t rows, int64_t k);
 
 /// Whether this processor reads memory fastest in several streams, as Intel's
-/// do.
+/// and older ones of AMD do.
 bool readsStreams();
 
 /// Those in the widest instructions of this processor.
