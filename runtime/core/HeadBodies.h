@@ -7,7 +7,7 @@
 //
 // A part of LoopBodies.h. A few queries times the keys of a head, and their
 // weights times its values, which come from memory: rows of 64 or 128 elements.
-// They are read in their order, once.
+// They are read once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,16 +87,75 @@ TP_INLINE void addTimesVectors(const float *a, int64_t lda, int64_t k,
             sums + i * n + v * width);
 }
 
+/// Adds to `sums` some rows of A times as many rows of B as there are streams,
+/// which are `distance` rows apart.
+template <int rows, int streams>
+TP_INLINE void addTimesStreams(const float *a, int64_t lda, const float *b,
+                               int64_t ldb, int64_t distance, int64_t n,
+                               float *sums) {
+  int64_t j = 0;
+  for (; j + width <= n; j += width) {
+    Floats right[streams];
+    for (int s = 0; s < streams; ++s)
+      right[s] = load(b + s * distance * ldb + j);
+    for (int i = 0; i < rows; ++i) {
+      Floats sum = load(sums + i * n + j);
+      for (int s = 0; s < streams; ++s)
+        sum += a[i * lda + s * distance] * right[s];
+      store(sum, sums + i * n + j);
+    }
+  }
+  for (; j < n; ++j)
+    for (int i = 0; i < rows; ++i)
+      for (int s = 0; s < streams; ++s)
+        sums[i * n + j] +=
+            a[i * lda + s * distance] * b[s * distance * ldb + j];
+}
+
+// Rows of B that are added up apart.
+constexpr int64_t rowsApart = 32;
+
+/// With few registers the sums of some rows of B are in the first cache, and
+/// whole rows are read, in several streams.
+template <int rows>
+static void fewTimesStreams(const float *a, int64_t lda, int64_t k,
+                            const float *b, int64_t ldb, int64_t n,
+                            float *sums) {
+  constexpr int streams = rows < 4 ? 4 : 2;
+  constexpr int64_t mostColumns = 256, near = rowsApart / streams;
+  float apart[rows * mostColumns];
+  int64_t part = partOf(k, streams);
+  for (int64_t j = 0; j < n; j += mostColumns) {
+    int64_t columns = n - j < mostColumns ? n - j : mostColumns;
+    for (int64_t first = 0; first < part; first += near) {
+      int64_t last = part - first < near ? part : first + near;
+      __builtin_memset(apart, 0, rows * columns * sizeof(float));
+      for (int64_t l = first; l < last; ++l)
+        addTimesStreams<rows, streams>(a + l, lda, b + l * ldb + j, ldb, part,
+                                       columns, apart);
+      for (int i = 0; i < rows; ++i)
+        for (int64_t c = 0; c < columns; ++c)
+          sums[i * n + j + c] += apart[i * columns + c];
+    }
+    for (int i = 0; i < rows; ++i)
+      for (int64_t l = part * streams; l < k; ++l)
+        addTimesStreams<1, 1>(a + i * lda + l, lda, b + l * ldb + j, ldb, 0,
+                              columns, sums + i * n + j);
+  }
+}
+
+/// Whether registers hold the sums of all rows of A times rows of 64 elements.
+constexpr bool holdsHeads = mostSums >= 4 * tp::runtime::veryFewRows;
+
 template <int rows>
 static void fewTimesColumns(const float *a, int64_t lda, int64_t k,
                             const float *b, int64_t ldb, int64_t n,
                             float *sums) {
-  constexpr int fitting = mostSums / rows;
-  constexpr int vectors = fitting < 1 ? 1 : fitting > 4 ? 4 : fitting;
-  // Rows of B that stay in the first cache from one part of them to the next.
-  constexpr int64_t near = 32;
-  for (int64_t first = 0; first < k; first += near) {
-    int64_t depth = k - first < near ? k - first : near;
+  if constexpr (!holdsHeads)
+    return fewTimesStreams<rows>(a, lda, k, b, ldb, n, sums);
+  constexpr int vectors = mostSums / rows < 4 ? 1 : 4;
+  for (int64_t first = 0; first < k; first += rowsApart) {
+    int64_t depth = k - first < rowsApart ? k - first : rowsApart;
     const float *left = a + first, *right = b + first * ldb;
     int64_t j = 0;
     for (; j + vectors * width <= n; j += vectors * width)

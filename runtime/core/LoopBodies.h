@@ -140,6 +140,14 @@ TP_INLINE void addProducts(Lanes &sum, Floats a, Floats b) {
     sum += left.of[i] * right.of[i];
 }
 
+/// How many rows further each of several streams begins. An odd number, so that
+/// their elements are in different sets of a cache; what is left over is less
+/// than two rows for each stream.
+TP_INLINE int64_t partOf(int64_t rows, int64_t streams) {
+  int64_t part = rows / streams;
+  return part % 2 == 0 && part > 0 ? part - 1 : part;
+}
+
 template <typename Type>
 static void widenAll(const uint16_t *from, int64_t count, float *to) {
   int64_t i = 0;

@@ -173,7 +173,7 @@ static void fewTimesRows(const float *a, int64_t lda, int64_t k,
   constexpr int columns = fitting < 1 ? 1 : fitting;
   int64_t j = 0;
   if (columns > 1 && tp::runtime::readsStreams()) {
-    int64_t part = n / columns;
+    int64_t part = partOf(n, columns);
     for (; j < part; ++j)
       timesStreams<Type, rows, columns>(a, lda, k, b + j * ldb, part * ldb,
                                         sums + j, n, part);
