@@ -39,6 +39,7 @@ FUNCTIONS: dict[str, Function] = {
     "integers": lambda a, b: torch.arange(a.numel()) // 7 + torch.arange(a.numel()).clamp(3, 90),
     "equal to itself": lambda a, b: a == a, "equal sums": lambda a, b: (a + b) == (a + b),
     "isclose": torch.isclose, "isclose with NaN": lambda a, b: torch.isclose(a, b, equal_nan=True),
+    "signs of what is cut": lambda a, b: 1 / torch.trunc(a) + 1 / torch.trunc(a / 8),
     "isfinite": lambda a, b: torch.isfinite(a), "angle": lambda a, b: torch.angle(a),
     "largest of all": lambda a, b: torch.maximum(a, b).reshape(15, 15).amax(1),
     "addmv": lambda a, b: torch.addmv(b[75:80], a[75:100].reshape(5, 5), a[80:85], beta=0, alpha=2),

@@ -20,6 +20,7 @@ class Functions(nn.Module):
             "l1": F.l1_loss(ones, ones * 3), "pool": F.adaptive_avg_pool2d(ones[None] * 30, 1),
             "std of small": small.std(-1), "std of large": large.std(-1),
             "std and mean": torch.stack(torch.std_mean(large, -1)),
+            "decimals": (large / 60).round(decimals=1), "tens": (large * 9).round(decimals=-1),
             "elu": F.elu(small), "selu": F.selu(small), "sigmoid": negative.sigmoid(),
             "mean as f32": ones.mean(dtype=torch.float32), "product": factors.cumprod(-1),
             "product of f32": torch.cat([factors[:, :1].float().expand(1, 3) * 2.0 ** -30,

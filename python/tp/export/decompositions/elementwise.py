@@ -165,6 +165,25 @@ def divide(a: torch.Tensor, b: Any, *, rounding_mode: str | None = None) -> torc
     return torch.floor_divide(a, b)
 
 
+def trunc(x: torch.Tensor) -> torch.Tensor:
+    """Elements without their fractions; a zero has the sign of its element."""
+    if not x.is_floating_point():
+        return x.clone()
+    return torch.where(x < 0, torch.ceil(x), torch.floor(x))
+
+
+def round_to(x: torch.Tensor, *, decimals: int) -> torch.Tensor:
+    """Elements to the nearest multiple of a power of 10. Of halves the multiple has no place in
+    their type."""
+    if not x.is_floating_point():
+        return NotImplemented
+    wide, size = _wide(x), 10.0**abs(decimals)
+    if decimals == 0:
+        return torch.round(x)
+    near = torch.round(wide * size) / size if decimals > 0 else torch.round(wide / size) * size
+    return near.to(x.dtype)
+
+
 def shift_left(a: torch.Tensor, b: Any) -> torch.Tensor:
     """Elements times powers of 2."""
     kind = torch.result_type(a, b)
@@ -284,6 +303,8 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.floor_divide.default: floor_divide,
     aten.div.Tensor_mode: divide,
     aten.div.Scalar_mode: divide,
+    aten.trunc.default: trunc,
+    aten.round.decimals: round_to,
     aten.pow.Tensor_Scalar: power,
     aten.copysign.Tensor: copysign,
     aten.copysign.Scalar: copysign,
