@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CpuRank.h"
-#include "Gemm.h"
+#include "NeededColumns.h"
 #include "attention/CpuAttention.h"
 #include "attention/CpuAttentionBackward.h"
 #include "tp/Runtime/Slices.h"
@@ -95,6 +95,9 @@ void CpuRank::prepare() {
               addresses.push_back(gemm.lookup ? address(gemm.lookup->buffer)
                                               : nullptr);
               scratchBytes = std::max(scratchBytes, gemmScratch(gemm));
+              prepared.back().sizes = {
+                  neededColumns(gemm, entry.arguments, coordinates),
+                  gemm.kOf(coordinates)};
             },
             [&](const CollectiveCommand &call) {
               addresses.push_back(address(call.input));
@@ -177,7 +180,7 @@ Status CpuRank::run(int64_t index) {
                    return {};
                  },
                  [&](const GemmCommand &product) -> Status {
-                   gemm(product, coordinates,
+                   gemm(product, prepared[index].sizes,
                         {buffers[0], buffers[1], buffers[2],
                          static_cast<const bool *>(buffers[3]),
                          static_cast<const bool *>(buffers[4]),

@@ -8,6 +8,7 @@
 #ifndef TP_RUNTIME_CORE_CPURANK_H
 #define TP_RUNTIME_CORE_CPURANK_H
 
+#include "Gemm.h"
 #include "tp/Runtime/Rank.h"
 
 namespace tp::runtime {
@@ -57,6 +58,8 @@ private:
   /// names.
   struct Prepared {
     size_t first = 0;
+    /// Of a gemm.
+    GemmSizes sizes = {};
   };
 
   /// The parts of the entry, in order.

@@ -189,11 +189,11 @@ namespace {
 
 /// Calls `multiply` for every product of `command`.
 template <typename T, typename Sum, typename T2 = T, typename Multiply>
-void forEachProduct(const GemmCommand &command, const Coordinates &rank,
+void forEachProduct(const GemmCommand &command, GemmSizes sizes,
                     const GemmBuffers &buffers, char *packed,
                     Multiply multiply) {
-  Product<T, Sum, T2> p{command.m,         command.n,
-                        command.kOf(rank), Sum(command.alpha),
+  Product<T, Sum, T2> p{command.m,         sizes.columns,
+                        sizes.terms,       Sum(command.alpha),
                         nullptr,           {command.a.transpose, command.a.ld},
                         nullptr,           {command.b.transpose, command.b.ld},
                         Sum(command.beta), nullptr,
@@ -282,7 +282,7 @@ int64_t tp::runtime::gemmScratch(const GemmCommand &command) {
   return productScratch(command) + packed;
 }
 
-void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
+void tp::runtime::gemm(const GemmCommand &command, GemmSizes sizes,
                        const GemmBuffers &buffers, void *scratch) {
   auto *floats = static_cast<float *>(scratch);
   // Where what is chosen is packed.
@@ -290,12 +290,12 @@ void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
   bool narrowA = isNarrow(command.dtype), narrowB = isNarrow(command.bDtype);
   if (narrowA && narrowB) {
     forEachProduct<uint16_t, float>(
-        command, rank, buffers, packed, [&](const NarrowProduct &p) {
+        command, sizes, buffers, packed, [&](const NarrowProduct &p) {
           multiplyNarrow(p, narrowType(command.dtype), floats);
         });
   } else if (narrowB) {
     forEachProduct<float, float, uint16_t>(
-        command, rank, buffers, packed,
+        command, sizes, buffers, packed,
         [&](const Product<float, float, uint16_t> &p) {
           multiplyMixed({p, 1}, narrowType(command.bDtype), floats);
         });
@@ -305,7 +305,7 @@ void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
       return MatrixForm{!form.transpose, form.ld};
     };
     forEachProduct<uint16_t, float, float>(
-        command, rank, buffers, packed,
+        command, sizes, buffers, packed,
         [&](const Product<uint16_t, float, float> &p) {
           multiplyMixed({{p.n, p.m, p.k, p.alpha, p.b, transposed(p.bForm), p.a,
                           transposed(p.aForm), p.beta, p.c, 1},
@@ -314,10 +314,10 @@ void tp::runtime::gemm(const GemmCommand &command, const Coordinates &rank,
         });
   } else if (command.dtype == DataType::F64) {
     forEachProduct<double, double>(
-        command, rank, buffers, packed,
+        command, sizes, buffers, packed,
         [](const Product<double> &p) { multiply(p); });
   } else {
-    forEachProduct<float, float>(command, rank, buffers, packed,
+    forEachProduct<float, float>(command, sizes, buffers, packed,
                                  [](const Product<float> &p) { multiply(p); });
   }
 }

@@ -12,6 +12,11 @@
 
 namespace tp::runtime {
 
+/// What a rank computes of a product: the first columns of C, of as many terms.
+struct GemmSizes {
+  int64_t columns, terms;
+};
+
 /// The memory of a product's operands.
 struct GemmBuffers {
   const void *a, *b;
@@ -25,11 +30,11 @@ struct GemmBuffers {
 };
 
 /// C[b] = alpha * op(A[b]) op(B[b]) + beta * C[b] over all batch indices, with
-/// the k of `rank`. With beta 0 C is not read. A and B are f64, f32, f16 or
-/// bf16; the sums and C are f64 for f64, else f32. `scratch` has gemmScratch
-/// bytes and is aligned to 64. Runs on the calling thread alone; see
-/// useOneThreadPerRank.
-void gemm(const GemmCommand &command, const Coordinates &rank,
+/// the n and the k of `sizes`. With beta 0 C is not read. A and B are f64, f32,
+/// f16 or bf16; the sums and C are f64 for f64, else f32. `scratch` has
+/// gemmScratch bytes and is aligned to 64. Runs on the calling thread alone;
+/// see useOneThreadPerRank.
+void gemm(const GemmCommand &command, GemmSizes sizes,
           const GemmBuffers &buffers, void *scratch);
 
 /// The bytes that gemm works in for `command`: some for f16 and bf16, and where

@@ -172,7 +172,7 @@ void check(const Form &form, DataType type, DataType typeOfB) {
   useOneThreadPerRank();
   // What lies behind the scratch must stay.
   std::vector<float> scratch(gemmScratch(g) / sizeof(float) + 8, 7.0f);
-  gemm(g, {1},
+  gemm(g, {g.n, g.kOf({1})},
        {a.data(), b.data(), c.data(), rows.get(), terms.get(), places.data()},
        scratch.data());
   EXPECT_EQ(std::vector<float>(scratch.end() - 8, scratch.end()),
