@@ -34,7 +34,8 @@ int64_t tp::runtime::neededColumns(const GemmCommand &command,
     for (const Box &box : slice.boxes)
       if (elementCount(box.size) > 0)
         end = std::max(end, box.local[d] + box.size[d]);
-    return end * (strides[d] / step);
+    // A rank without elements may miss terms, not columns.
+    return end > 0 ? end * (strides[d] / step) : command.n;
   }
   return command.n;
 }

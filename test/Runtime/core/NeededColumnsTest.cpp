@@ -42,12 +42,13 @@ using Columns = std::vector<int64_t>;
 TEST(NeededColumnsTest, PaddingAtTheEndIsLeftOut) {
   // Nine heads of four elements in groups of three.
   EXPECT_EQ(Product({36, 5}, {0, 12}, 2).ofRanks(2), Columns({24, 12}));
-  EXPECT_EQ(Product({36, 5}, {0, 12}, 4).ofRanks(4), Columns({12, 12, 12, 0}));
+  EXPECT_EQ(Product({36, 5}, {0, 12}, 4).ofRanks(4), Columns({12, 12, 12, 12}));
   // As a dimension of heads.
   EXPECT_EQ(Product({9, 4, 5}, {0, 3}, 2).ofRanks(2), Columns({24, 12}));
   // Nothing is padding, or what is added up is.
   EXPECT_EQ(Product({36, 5}, {0}, 2).ofRanks(2), Columns({18, 18}));
   EXPECT_EQ(Product({36, 5}, {1}, 2).ofRanks(2), Columns({36, 36}));
+  EXPECT_EQ(Product({36, 2}, {1}, 3).ofRanks(3), Columns({36, 36, 36}));
 }
 
 TEST(NeededColumnsTest, PaddingInTheMiddleIsNot) {
