@@ -100,8 +100,9 @@ void multiplyFewRows(int64_t m, int64_t n, int64_t k, float alpha,
   for (int64_t first = 0; first < n; first += count) {
     count = std::min(n - first, mostSums / m);
     std::fill(sums, sums + m * count, 0.0f);
-    vectorLoops().addRowsTimesRows(
-        rows, ldRows, m, k, matrix + first * ldMatrix, ldMatrix, count, sums);
+    vectorLoops().addRowsTimesRows(rows, ldRows, m, k,
+                                   matrix + first * ldMatrix, ldMatrix, count,
+                                   sums, readsStreams());
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < count; ++j) {
         float &to = c[i * rowStep + (first + j) * columnStep];

@@ -45,7 +45,7 @@ void multiplyFewByRows(const NarrowLoops &loops, const MixedProduct &p) {
     count = std::min(p.n - first, mostSums / p.m);
     std::fill(sums, sums + p.m * count, 0.0f);
     loops.addRowsTimesRows(p.a, p.aForm.ld, p.m, p.k, p.b + first * p.bForm.ld,
-                           p.bForm.ld, count, sums);
+                           p.bForm.ld, count, sums, readsStreams());
     addToC(p, sums, first, count, p.beta);
   }
 }

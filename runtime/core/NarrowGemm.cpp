@@ -78,7 +78,7 @@ void multiplyFew(const NarrowLoops &loops, const NarrowProduct &p,
       if (p.bForm.transpose)
         loops.addRowsTimesRows(rows, depth, p.m, depth,
                                p.b + column * p.bForm.ld + first, p.bForm.ld,
-                               columns, sums);
+                               columns, sums, readsStreams());
       else
         loops.addRowsTimesColumns(rows, p.m, depth,
                                   p.b + first * p.bForm.ld + column, p.bForm.ld,

@@ -168,11 +168,11 @@ constexpr int64_t mostNear = 6144;
 template <typename Type, int rows>
 static void fewTimesRows(const float *a, int64_t lda, int64_t k,
                          const typename Type::Element *b, int64_t ldb,
-                         int64_t n, float *sums) {
+                         int64_t n, float *sums, bool inStreams) {
   constexpr int fitting = mostLanes / rows < 8 ? mostLanes / rows : 8;
   constexpr int columns = fitting < 1 ? 1 : fitting;
   int64_t j = 0;
-  if (columns > 1 && tp::runtime::readsStreams()) {
+  if (columns > 1 && inStreams) {
     int64_t part = partOf(n, columns);
     for (; j < part; ++j)
       timesStreams<Type, rows, columns>(a, lda, k, b + j * ldb, part * ldb,
@@ -192,16 +192,16 @@ static void fewTimesRows(const float *a, int64_t lda, int64_t k,
 template <typename Type>
 static void addRowsTimesRows(const float *a, int64_t lda, int64_t m, int64_t k,
                              const typename Type::Element *b, int64_t ldb,
-                             int64_t n, float *sums) {
+                             int64_t n, float *sums, bool inStreams) {
   switch (m) {
   case 1:
-    return fewTimesRows<Type, 1>(a, lda, k, b, ldb, n, sums);
+    return fewTimesRows<Type, 1>(a, lda, k, b, ldb, n, sums, inStreams);
   case 2:
-    return fewTimesRows<Type, 2>(a, lda, k, b, ldb, n, sums);
+    return fewTimesRows<Type, 2>(a, lda, k, b, ldb, n, sums, inStreams);
   case 3:
-    return fewTimesRows<Type, 3>(a, lda, k, b, ldb, n, sums);
+    return fewTimesRows<Type, 3>(a, lda, k, b, ldb, n, sums, inStreams);
   case 4:
-    return fewTimesRows<Type, 4>(a, lda, k, b, ldb, n, sums);
+    return fewTimesRows<Type, 4>(a, lda, k, b, ldb, n, sums, inStreams);
   }
   int64_t j = 0;
   for (; j + columnsAtOnce <= n; j += columnsAtOnce)

@@ -51,10 +51,11 @@ struct NarrowLoops {
   /// instructions have no rounding to f16.
   void (*round)(const float *from, int64_t count, uint16_t *to);
   /// sums[i * n + j] += sum over l of a[i * lda + l] * b[j * ldb + l], with i
-  /// below m, j below n and l below k.
+  /// below m, j below n and l below k. Of very few rows of A B is read in
+  /// several streams, or in one.
   void (*addRowsTimesRows)(const float *a, int64_t lda, int64_t m, int64_t k,
                            const uint16_t *b, int64_t ldb, int64_t n,
-                           float *sums);
+                           float *sums, bool inStreams);
   /// sums[i * n + j] += sum over l of a[i * k + l] * b[l * ldb + j].
   void (*addRowsTimesColumns)(const float *a, int64_t m, int64_t k,
                               const uint16_t *b, int64_t ldb, int64_t n,
@@ -79,7 +80,8 @@ struct VectorLoops {
   NarrowLoops f16, bf16;
   /// NarrowLoops::addRowsTimesRows of f32.
   void (*addRowsTimesRows)(const float *a, int64_t lda, int64_t m, int64_t k,
-                           const float *b, int64_t ldb, int64_t n, float *sums);
+                           const float *b, int64_t ldb, int64_t n, float *sums,
+                           bool inStreams);
   /// sums[i * n + j] += sum over l of a[i * lda + l] * b[l * ldb + j], with i
   /// below m, which is at most veryFewRows.
   void (*addVeryFewTimesColumns)(const float *a, int64_t lda, int64_t m,

@@ -93,14 +93,23 @@ TEST(VectorLoopsTest, SumsOfProducts) {
     for (const VectorLoops *loops : allLoops) {
       if (!loops)
         continue;
-      std::vector<float> sums(m * n, 1.0f);
-      loops->bf16.addRowsTimesRows(a.data(), lda, m, k, bits, ldb, n,
-                                   sums.data());
-      EXPECT_EQ(sums, rows);
-      sums.assign(m * n, 1.0f);
-      loops->addRowsTimesRows(a.data(), lda, m, k, wide.data(), ldb, n,
-                              sums.data());
-      EXPECT_EQ(sums, rows);
+      std::vector<float> sums;
+      for (bool inStreams : {false, true}) {
+        sums.assign(m * n, 1.0f);
+        loops->bf16.addRowsTimesRows(a.data(), lda, m, k, bits, ldb, n,
+                                     sums.data(), inStreams);
+        EXPECT_EQ(sums, rows);
+        sums.assign(m * n, 1.0f);
+        loops->addRowsTimesRows(a.data(), lda, m, k, wide.data(), ldb, n,
+                                sums.data(), inStreams);
+        EXPECT_EQ(sums, rows);
+      }
+      if (m <= veryFewRows) {
+        sums.assign(m * n, 1.0f);
+        loops->addVeryFewTimesColumns(packed.data(), k, m, k, wide.data(), ldb,
+                                      n, sums.data());
+        EXPECT_EQ(sums, columns);
+      }
       sums.assign(m * n, 1.0f);
       loops->bf16.addRowsTimesColumns(packed.data(), m, k, bits, ldb, n,
                                       sums.data());
