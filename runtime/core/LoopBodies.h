@@ -127,8 +127,8 @@ constexpr int64_t mostRows = 24;
 #endif
 static_assert(mostRows <= tp::runtime::mostFewRows);
 
-/// Adds the products of two vectors to a sum, whose lanes they may be several
-/// times as many as.
+/// Adds the products of two vectors to a sum. Where that has fewer lanes,
+/// several products go to one.
 TP_INLINE void addProducts(Lanes &sum, Floats a, Floats b) {
   constexpr int count = sizeof(Floats) / sizeof(Lanes);
   struct Parts {
