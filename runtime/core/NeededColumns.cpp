@@ -18,14 +18,13 @@ int64_t tp::runtime::neededColumns(const GemmCommand &command,
       elementCount(command.batch) != 1)
     return command.n;
   RankSlice slice = ports[buffer.index].slice(rank);
-  // Not a part of the argument, and not several joined to it.
-  if (elementCount(slice.localShape) != command.n * command.k)
-    return command.n;
   // From one column of op(B) to the next.
   int64_t step = command.b.transpose ? command.b.ld : 1;
   std::vector<int64_t> strides = slice.localStrides();
   for (size_t d = 0; d < strides.size(); ++d) {
-    // The outermost of the dimensions that are the columns.
+    // The outermost of the dimensions that are the columns, of all of which
+    // op(B) is made: not of a part, nor of several arguments that lie side by
+    // side.
     int64_t size = slice.localShape[d];
     if (size < 2 || strides[d] % step != 0 ||
         strides[d] * size != step * command.n)

@@ -209,8 +209,65 @@ def copysign(a: torch.Tensor, b: Any) -> torch.Tensor:
     return torch.where((b < 0) | ((b == 0) & (torch.reciprocal(b) < 0)), -size, size)
 
 
+def _of_bytes_and_number(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Of int8 and a whole number, which torch-mlir crashes on: that number as one of int8."""
+    def of_bytes(x: Any, number: Any, **options: Any) -> torch.Tensor:
+        if isinstance(number, torch.Tensor) or type(number) is not int or x.dtype != torch.int8:
+            return NotImplemented
+        return op(x, torch.full((), (number + 128) % 256 - 128, dtype=x.dtype), **options)
+    return of_bytes
+
+
+def negative(x: torch.Tensor) -> torch.Tensor:
+    """Of integers; torch-mlir rounds them to f32."""
+    return NotImplemented if x.is_floating_point() or x.is_complex() else (
+        torch.zeros_like(x) - x)
+
+
+def number_minus(x: torch.Tensor, number: float, alpha: float = 1) -> torch.Tensor:
+    """A number minus elements of f64; torch-mlir rounds the number to f32. Of int8 too."""
+    if x.dtype == torch.int8 and type(number) is int and alpha == 1:
+        return torch.full((), (number + 128) % 256 - 128, dtype=x.dtype) - x
+    return NotImplemented if x.dtype != torch.float64 else -(x * alpha) + number
+
+
+def linspace(start: float, end: float, steps: int, *, dtype: torch.dtype | None = None,
+             **options: Any) -> torch.Tensor:
+    """Numbers of f64 at equal distances, from either end; torch-mlir rounds the ends to f32."""
+    if dtype != torch.float64:
+        return NotImplemented
+    step = (end - start) / (steps - 1) if steps > 1 else 0.0
+    place = torch.arange(steps, dtype=dtype)
+    return torch.where(place < steps // 2 + (steps == 1), place * step + start,
+                       (place - (steps - 1)) * step + end)
+
+
+def logspace(start: float, end: float, steps: int, base: float = 10.0, *,
+             dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
+    """Powers of f64 whose exponents are at equal distances."""
+    if dtype != torch.float64:
+        return NotImplemented
+    return torch.pow(torch.full((steps,), base, dtype=dtype),
+                     torch.linspace(start, end, steps, dtype=dtype))
+
+
+def square(x: torch.Tensor) -> torch.Tensor:
+    """Elements times themselves."""
+    return x * x
+
+
 def power(x: torch.Tensor, exponent: float) -> torch.Tensor:
-    """A square root is one, also of what is negative."""
+    """A square root is one, also of what is negative. Powers of integers are products."""
+    kind = torch.result_type(x, exponent)
+    if not kind.is_floating_point and not kind.is_complex and exponent > 0:
+        result, factor, left = None, x.to(kind), int(exponent)
+        while left:
+            if left % 2:
+                result = factor if result is None else result * factor
+            left //= 2
+            factor = factor * factor if left else factor
+        assert result is not None, "an exponent above 0 has a bit"
+        return result.clone()
     if exponent not in (0.5, -0.5) or not x.is_floating_point():
         return NotImplemented
     return torch.sqrt(x) if exponent == 0.5 else torch.rsqrt(x)
@@ -303,6 +360,13 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.floor_divide.default: floor_divide,
     aten.div.Tensor_mode: divide,
     aten.div.Scalar_mode: divide,
+    aten.mul.Tensor: _of_bytes_and_number(torch.mul),
+    aten.sub.Tensor: _of_bytes_and_number(torch.sub),
+    aten.neg.default: negative,
+    aten.rsub.Scalar: number_minus,
+    aten.linspace.default: linspace,
+    aten.logspace.default: logspace,
+    aten.square.default: square,
     aten.trunc.default: trunc,
     aten.round.decimals: round_to,
     aten.pow.Tensor_Scalar: power,
