@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import torch
+import transformers
 from torch import nn
 
 import tp
@@ -38,7 +39,9 @@ class Data(nn.Module):
 def names() -> dict[str, Any]:
     """The names."""
     linear = nn.Linear(8, 8)
+    mamba = transformers.MambaForCausalLM(transformers.MambaConfig(
+        vocab_size=8, hidden_size=8, state_size=2, num_hidden_layers=1))
     return {"Data": Data, "Rated": Rated, "rates": torch.optim.lr_scheduler,
             "sgd": torch.optim.SGD(linear.parameters()), "decode_step": decode_step,
-            "linear": linear, "loss": nn.functional.mse_loss, "nn": nn, "partial": partial, "torch": torch,
-            "tp": tp, "x": torch.ones(4, 8)}
+            "linear": linear, "loss": nn.functional.mse_loss, "mamba": mamba, "nn": nn,
+            "partial": partial, "torch": torch, "tp": tp, "x": torch.ones(4, 8)}

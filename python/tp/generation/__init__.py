@@ -81,6 +81,10 @@ def decode_step(module: Any, length: int, batch: int = 1,
         # From 5.24 on transformers calls it `cache`, and takes both names.
         warnings.filterwarnings("ignore", f".*{CACHE}.* is deprecated", FutureWarning)
         module(input_ids=tokens, use_cache=True, **{CACHE: cache})
+        if not any(getattr(layer, "is_initialized", False) for layer in cache.layers):
+            raise ExportError("decode_step: expected a model that keeps keys and values in "
+                              f"'{CACHE}', got {type(module).__name__}, which writes none there: "
+                              "export a function of its own states with tp.export")
         cache.reset()
 
         def model(count: int, logits: bool) -> Model:
