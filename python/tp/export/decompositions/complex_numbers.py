@@ -5,6 +5,8 @@ from typing import Any
 
 import torch
 
+from .elementwise import of_bytes_and_number
+
 aten = torch.ops.aten
 
 
@@ -25,7 +27,7 @@ def mul(x: Any, y: Any) -> Any:
         return _by_parts(x, y, torch.mul)
     if _is_complex(y) and not _is_complex(x):
         return _by_parts(y, x, torch.mul)
-    return NotImplemented
+    return of_bytes_and_number(torch.mul)(x, y)
 
 
 def div(x: Any, y: Any) -> Any:

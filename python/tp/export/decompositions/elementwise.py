@@ -209,7 +209,7 @@ def copysign(a: torch.Tensor, b: Any) -> torch.Tensor:
     return torch.where((b < 0) | ((b == 0) & (torch.reciprocal(b) < 0)), -size, size)
 
 
-def _of_bytes_and_number(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+def of_bytes_and_number(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
     """Of int8 and a whole number, which torch-mlir crashes on: that number as one of int8."""
     def of_bytes(x: Any, number: Any, **options: Any) -> torch.Tensor:
         if isinstance(number, torch.Tensor) or type(number) is not int or x.dtype != torch.int8:
@@ -360,8 +360,7 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.floor_divide.default: floor_divide,
     aten.div.Tensor_mode: divide,
     aten.div.Scalar_mode: divide,
-    aten.mul.Tensor: _of_bytes_and_number(torch.mul),
-    aten.sub.Tensor: _of_bytes_and_number(torch.sub),
+    aten.sub.Tensor: of_bytes_and_number(torch.sub),
     aten.neg.default: negative,
     aten.rsub.Scalar: number_minus,
     aten.linspace.default: linspace,
