@@ -1,5 +1,5 @@
-"""Quotients, remainders, shifts and powers of integers of all widths, signs of floats, and numbers
-of f64 are PyTorch's.
+"""Quotients, remainders, shifts, products and powers of integers of all widths, signs of floats, and
+numbers of f64 are PyTorch's.
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tp
 
 
 class Integers(nn.Module):
-    """Quotients, remainders, shifts and powers of tensors and numbers."""
+    """Quotients, remainders, shifts, products and powers of tensors and numbers."""
 
     def forward(self, a: torch.Tensor, b: torch.Tensor,
                 shift: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -19,7 +19,9 @@ class Integers(nn.Module):
                 torch.fmod(a, b), torch.div(a, 3, rounding_mode="trunc"),
                 torch.div(a, b, rounding_mode="trunc"), torch.div(a, b, rounding_mode="floor"),
                 a << shift, a << 2, a >> shift, a >> 1, -a, (-a) % 7, a**1, a**2, b**5, a.square(),
-                a * 2, a - 2, 3 - a, torch.maximum(a, a - 1))
+                a * 2, a - 2, 3 - a, torch.maximum(a, a - 1),
+                a * True, a * 300, torch.rsub(a, 3, alpha=2), a**0,
+                a[:16].reshape(4, 4) @ b[:16].reshape(4, 4))
 
 
 class Signs(nn.Module):

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
-from . import (bags, complex_numbers, convolutions, elementwise, fourier, ordering, pooling, random,
-               scatters, shapes, statistics)
+from . import (bags, complex_numbers, convolutions, elementwise, fourier, integers, ordering,
+               pooling, random, scatters, shapes, statistics)
 
 aten = torch.ops.aten
 
@@ -47,7 +47,10 @@ def decomposition_table() -> dict[Any, Callable[..., Any]]:
     table = {op: function for op, function in core_aten_decompositions().items()
              if op._overloadpacket not in kept}
     table.update(get_decompositions(_BY_TORCH))
-    for own in (bags, complex_numbers, convolutions, elementwise, fourier, ordering, pooling,
-                random, scatters, shapes, statistics):
-        table.update(own.DECOMPOSITIONS)
-    return table
+    mine: dict[Any, Callable[..., Any]] = {}
+    for own in (bags, complex_numbers, convolutions, elementwise, fourier, integers, ordering,
+                pooling, random, scatters, shapes, statistics):
+        twice = mine.keys() & own.DECOMPOSITIONS.keys()
+        assert not twice, f"one function has the last word on an op, expected no other for {twice}"
+        mine.update(own.DECOMPOSITIONS)
+    return {**table, **mine}

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from .elementwise import of_bytes_and_number
+from .integers import of_bytes_and_number
 
 aten = torch.ops.aten
 

@@ -11,23 +11,14 @@ from typing import Any
 
 import torch
 
+from .integers import byte, bytes_as_int32, of_bytes_and_number, power_of_integers
+
 aten = torch.ops.aten
 
 
 def _wide(x: torch.Tensor) -> torch.Tensor:
     """As torch computes: halves in f32."""
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
-
-
-def _bytes_as_int32(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """Quotients and remainders of bytes by those of wider numbers; torch-mlir crashes on bytes."""
-    def of_bytes(a: Any, b: Any, **options: Any) -> torch.Tensor:
-        kind = torch.result_type(a, b)
-        if kind not in (torch.int8, torch.uint8) or options.get("rounding_mode", "") is None:
-            return NotImplemented
-        a, b = (x.to(torch.int32) if isinstance(x, torch.Tensor) else x for x in (a, b))
-        return op(a, b, **options).to(kind)
-    return of_bytes
 
 
 def _together(a: Any, b: Any) -> tuple[torch.Tensor, torch.Tensor] | None:
@@ -127,7 +118,7 @@ def fmod(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The remainder of a division, exactly, with the sign of `a`."""
     both = _together(a, b)
     if both is None:
-        return _bytes_as_int32(torch.fmod)(a, b)
+        return bytes_as_int32(torch.fmod)(a, b)
     a, b = both
     size = torch.remainder(_wide(a).abs(), _wide(b).abs()).to(a.dtype)
     # A zero keeps its sign.
@@ -145,7 +136,7 @@ def floor_divide(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     rounding of the quotient counts."""
     both = _together(a, b)
     if both is None:
-        return _bytes_as_int32(torch.floor_divide)(a, b)
+        return bytes_as_int32(torch.floor_divide)(a, b)
     kind = both[0].dtype
     a, b = _wide(both[0]), _wide(both[1])
     rest = torch.fmod(a, b)
@@ -161,7 +152,7 @@ def floor_divide(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 def divide(a: torch.Tensor, b: Any, *, rounding_mode: str | None = None) -> torch.Tensor:
     """The quotient cut towards minus infinity; other ways of rounding are torch-mlir's."""
     if rounding_mode != "floor":
-        return _bytes_as_int32(torch.div)(a, b, rounding_mode=rounding_mode)
+        return bytes_as_int32(torch.div)(a, b, rounding_mode=rounding_mode)
     return torch.floor_divide(a, b)
 
 
@@ -177,9 +168,9 @@ def round_to(x: torch.Tensor, *, decimals: int) -> torch.Tensor:
     their type."""
     if not x.is_floating_point():
         return NotImplemented
-    wide, size = _wide(x), 10.0**abs(decimals)
     if decimals == 0:
         return torch.round(x)
+    wide, size = _wide(x), float(f"1e{abs(decimals)}")
     near = torch.round(wide * size) / size if decimals > 0 else torch.round(wide / size) * size
     return near.to(x.dtype)
 
@@ -209,31 +200,17 @@ def copysign(a: torch.Tensor, b: Any) -> torch.Tensor:
     return torch.where((b < 0) | ((b == 0) & (torch.reciprocal(b) < 0)), -size, size)
 
 
-def of_bytes_and_number(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """Of int8 and a whole number, which torch-mlir crashes on: that number as one of int8."""
-    def of_bytes(x: Any, number: Any, **options: Any) -> torch.Tensor:
-        if isinstance(number, torch.Tensor) or type(number) is not int or x.dtype != torch.int8:
-            return NotImplemented
-        return op(x, torch.full((), (number + 128) % 256 - 128, dtype=x.dtype), **options)
-    return of_bytes
-
-
-def negative(x: torch.Tensor) -> torch.Tensor:
-    """Of integers; torch-mlir rounds them to f32."""
-    return NotImplemented if x.is_floating_point() or x.is_complex() else (
-        torch.zeros_like(x) - x)
-
-
 def number_minus(x: torch.Tensor, number: float, alpha: float = 1) -> torch.Tensor:
     """A number minus elements of f64; torch-mlir rounds the number to f32. Of int8 too."""
-    if x.dtype == torch.int8 and type(number) is int and alpha == 1:
-        return torch.full((), (number + 128) % 256 - 128, dtype=x.dtype) - x
+    if x.dtype == torch.int8 and isinstance(number, int):
+        return byte(number) - x * alpha
     return NotImplemented if x.dtype != torch.float64 else -(x * alpha) + number
 
 
 def linspace(start: float, end: float, steps: int, *, dtype: torch.dtype | None = None,
              **options: Any) -> torch.Tensor:
     """Numbers of f64 at equal distances, from either end; torch-mlir rounds the ends to f32."""
+    dtype = dtype or torch.get_default_dtype()
     if dtype != torch.float64:
         return NotImplemented
     step = (end - start) / (steps - 1) if steps > 1 else 0.0
@@ -245,29 +222,20 @@ def linspace(start: float, end: float, steps: int, *, dtype: torch.dtype | None 
 def logspace(start: float, end: float, steps: int, base: float = 10.0, *,
              dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
     """Powers of f64 whose exponents are at equal distances."""
+    dtype = dtype or torch.get_default_dtype()
     if dtype != torch.float64:
         return NotImplemented
     return torch.pow(torch.full((steps,), base, dtype=dtype),
                      torch.linspace(start, end, steps, dtype=dtype))
 
 
-def square(x: torch.Tensor) -> torch.Tensor:
-    """Elements times themselves."""
-    return x * x
-
-
 def power(x: torch.Tensor, exponent: float) -> torch.Tensor:
     """A square root is one, also of what is negative. Powers of integers are products."""
     kind = torch.result_type(x, exponent)
-    if not kind.is_floating_point and not kind.is_complex and exponent > 0:
-        result, factor, left = None, x.to(kind), int(exponent)
-        while left:
-            if left % 2:
-                result = factor if result is None else result * factor
-            left //= 2
-            factor = factor * factor if left else factor
-        assert result is not None, "an exponent above 0 has a bit"
-        return result.clone()
+    if not kind.is_floating_point and not kind.is_complex:
+        return power_of_integers(x.to(kind), int(exponent))
+    if not x.is_floating_point() and not x.is_complex():
+        return torch.pow(x.to(kind), exponent)
     if exponent not in (0.5, -0.5) or not x.is_floating_point():
         return NotImplemented
     return torch.sqrt(x) if exponent == 0.5 else torch.rsqrt(x)
@@ -355,17 +323,15 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.reciprocal.default: reciprocal,
     aten.fmod.Tensor: fmod,
     aten.fmod.Scalar: fmod_of_number,
-    aten.remainder.Tensor: _bytes_as_int32(torch.remainder),
-    aten.remainder.Scalar: _bytes_as_int32(torch.remainder),
+    aten.remainder.Tensor: bytes_as_int32(torch.remainder),
+    aten.remainder.Scalar: bytes_as_int32(torch.remainder),
     aten.floor_divide.default: floor_divide,
     aten.div.Tensor_mode: divide,
     aten.div.Scalar_mode: divide,
     aten.sub.Tensor: of_bytes_and_number(torch.sub),
-    aten.neg.default: negative,
     aten.rsub.Scalar: number_minus,
     aten.linspace.default: linspace,
     aten.logspace.default: logspace,
-    aten.square.default: square,
     aten.trunc.default: trunc,
     aten.round.decimals: round_to,
     aten.pow.Tensor_Scalar: power,

@@ -1,0 +1,72 @@
+"""Functions of integers that torch-mlir computes in f32, has no form for, or crashes on."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+aten = torch.ops.aten
+
+
+def bytes_as_int32(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Quotients and remainders of bytes by those of wider numbers; torch-mlir crashes on bytes."""
+    def of_bytes(a: Any, b: Any, **options: Any) -> torch.Tensor:
+        kind = torch.result_type(a, b)
+        if kind not in (torch.int8, torch.uint8) or options.get("rounding_mode", "") is None:
+            return NotImplemented
+        a, b = (x.to(torch.int32) if isinstance(x, torch.Tensor) else x for x in (a, b))
+        return op(a, b, **options).to(kind)
+    return of_bytes
+
+
+def byte(number: int) -> torch.Tensor:
+    """A number as one of int8, cut to its last 8 bits."""
+    return torch.full((), (int(number) + 128) % 256 - 128, dtype=torch.int8)
+
+
+def of_bytes_and_number(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Of int8 and a whole number, which torch-mlir crashes on."""
+    def of_bytes(x: Any, number: Any, **options: Any) -> torch.Tensor:
+        if not isinstance(number, int) or x.dtype != torch.int8:
+            return NotImplemented
+        return op(x, byte(number), **options)
+    return of_bytes
+
+
+def product_of_bytes(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Of matrices of int8, which torch-mlir crashes on: their last 8 bits are those in int32."""
+    def of_bytes(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        if a.dtype != torch.int8:
+            return NotImplemented
+        return op(a.to(torch.int32), b.to(torch.int32)).to(torch.int8)
+    return of_bytes
+
+
+def negative(x: torch.Tensor) -> torch.Tensor:
+    """Of integers; torch-mlir rounds them to f32."""
+    return NotImplemented if x.is_floating_point() or x.is_complex() else torch.zeros_like(x) - x
+
+
+def power_of_integers(x: torch.Tensor, exponent: int) -> torch.Tensor:
+    """A product, without what has no place in the type."""
+    result, factor = x * 0 + 1, x
+    while exponent > 0:
+        if exponent % 2:
+            result = result * factor
+        exponent //= 2
+        factor = factor * factor if exponent > 0 else factor
+    return result
+
+
+def square(x: torch.Tensor) -> torch.Tensor:
+    """Elements times themselves."""
+    return NotImplemented if x.is_floating_point() or x.is_complex() else x * x
+
+
+DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
+    aten.neg.default: negative,
+    aten.square.default: square,
+    aten.mm.default: product_of_bytes(torch.mm),
+    aten.bmm.default: product_of_bytes(torch.bmm),
+}
