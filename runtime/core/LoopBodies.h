@@ -49,7 +49,10 @@ TP_INLINE Pair loadPair(const float *from) {
 
 struct Singles {
   using Element = float;
+  static constexpr bool splits = false;
   TP_INLINE Floats widenFrom(const float *from) { return load(from); }
+  TP_INLINE Floats widenInAnyOrder(const float *from) { return load(from); }
+  TP_INLINE Floats inThatOrder(Floats values) { return values; }
   TP_INLINE Pair widenPair(const float *from) { return loadPair(from); }
   TP_INLINE float widenOne(float element) { return element; }
 };
