@@ -21,6 +21,8 @@ class Integers(nn.Module):
                 a << shift, a << 2, a >> shift, a >> 1, -a, (-a) % 7, a**1, a**2, b**5, a.square(),
                 a * 2, a - 2, 3 - a, torch.maximum(a, a - 1),
                 a * True, a * 300, torch.rsub(a, 3, alpha=2), a**0,
+                torch.pow(a, shift), torch.pow(b, a), torch.pow(3, shift), torch.pow(-1, a),
+                torch.pow(a, shift.to(torch.int16)), a ^ 3, a | 300, a & -2, 5 ^ a,
                 a[:16].reshape(4, 4) @ b[:16].reshape(4, 4))
 
 

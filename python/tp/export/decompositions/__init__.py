@@ -12,7 +12,7 @@ import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
 from . import (bags, complex_numbers, convolutions, elementwise, fourier, integers, ordering,
-               pooling, random, scatters, shapes, statistics)
+               pooling, random, scatters, shapes, special, statistics)
 
 aten = torch.ops.aten
 
@@ -49,7 +49,7 @@ def decomposition_table() -> dict[Any, Callable[..., Any]]:
     table.update(get_decompositions(_BY_TORCH))
     mine: dict[Any, Callable[..., Any]] = {}
     for own in (bags, complex_numbers, convolutions, elementwise, fourier, integers, ordering,
-                pooling, random, scatters, shapes, statistics):
+                pooling, random, scatters, shapes, special, statistics):
         twice = mine.keys() & own.DECOMPOSITIONS.keys()
         assert not twice, f"one function has the last word on an op, expected no other for {twice}"
         mine.update(own.DECOMPOSITIONS)

@@ -307,6 +307,12 @@ def remainder_of_number(a: float, b: torch.Tensor) -> torch.Tensor:
     return torch.remainder(torch.full_like(b, a, dtype=kind), b.to(kind))
 
 
+def rrelu(x: torch.Tensor, lower: float = 1 / 8, upper: float = 1 / 3,
+          training: bool = False) -> torch.Tensor:
+    """Without training the slope of what is negative is the mean of both."""
+    return NotImplemented if training else torch.where(x > 0, x, x * ((lower + upper) / 2))
+
+
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.maximum.default: maximum,
     aten.minimum.default: minimum,
@@ -350,5 +356,6 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.angle.default: angle,
     aten.addmv.default: addmv,
     aten.remainder.Scalar_Tensor: remainder_of_number,
+    aten.rrelu.default: rrelu,
     aten.sigmoid.default: sigmoid,
 }

@@ -59,6 +59,40 @@ def power_of_integers(x: torch.Tensor, exponent: int) -> torch.Tensor:
     return result
 
 
+def power_of_tensors(base: Any, exponents: torch.Tensor) -> torch.Tensor:
+    """Of integers, whose exponents differ from element to element: a product of what their bits
+    say. Of a negative exponent only 1 and -1 are more than 0 when they are cut."""
+    kind = torch.result_type(base, exponents)
+    if kind.is_floating_point or kind.is_complex or kind == torch.bool:
+        return NotImplemented
+    exponents = exponents.to(kind)
+    base = (base.to(kind) if isinstance(base, torch.Tensor) else
+            torch.full((), int(base), dtype=kind))
+    factor, result = base, torch.ones_like(exponents)
+    limits = torch.iinfo(kind)
+    for bit in range(limits.bits - (limits.min < 0)):
+        result = torch.where(((exponents >> bit) & 1) != 0, result * factor, result)
+        factor = factor * factor
+    if limits.min == 0:
+        return result
+    sign = torch.where((exponents & 1) != 0, base, torch.ones_like(base))
+    cut = torch.where((base == 1) | (base == -1), sign, torch.zeros_like(sign))
+    return torch.where(exponents < 0, cut, result)
+
+
+def with_number(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Of bits of a tensor and of a number."""
+    def of_bits(x: torch.Tensor, number: int) -> torch.Tensor:
+        kind = torch.result_type(x, number)
+        limits = 2 if kind == torch.bool else 2**torch.iinfo(kind).bits
+        # The number cut to the type, as torch cuts it.
+        cut = int(number) % limits
+        if kind != torch.bool and torch.iinfo(kind).min < 0 and cut >= limits // 2:
+            cut -= limits
+        return op(x.to(kind), torch.full((), cut, dtype=kind))
+    return of_bits
+
+
 def square(x: torch.Tensor) -> torch.Tensor:
     """Elements times themselves."""
     return NotImplemented if x.is_floating_point() or x.is_complex() else x * x
@@ -66,6 +100,11 @@ def square(x: torch.Tensor) -> torch.Tensor:
 
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.neg.default: negative,
+    aten.bitwise_and.Scalar: with_number(torch.bitwise_and),
+    aten.bitwise_or.Scalar: with_number(torch.bitwise_or),
+    aten.bitwise_xor.Scalar: with_number(torch.bitwise_xor),
+    aten.pow.Scalar: power_of_tensors,
+    aten.pow.Tensor_Tensor: power_of_tensors,
     aten.square.default: square,
     aten.mm.default: product_of_bytes(torch.mm),
     aten.bmm.default: product_of_bytes(torch.bmm),

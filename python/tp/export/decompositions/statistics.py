@@ -6,6 +6,7 @@ number of elements and a variance have no place in f16.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -82,11 +83,22 @@ def cdist(x: torch.Tensor, y: torch.Tensor, p: float, mode: int | None) -> torch
         return difference.sum(-1)
     if p == 2:
         return (difference * difference).sum(-1).sqrt()
-    return NotImplemented
+    if p == 0:
+        return (difference != 0).sum(-1).to(x.dtype)
+    if p == math.inf:
+        return difference.amax(-1)
+    return difference.pow(p).sum(-1).pow(1 / p)
+
+
+def pdist(x: torch.Tensor, p: float = 2) -> torch.Tensor:
+    """Distances between the rows of `x`, of each pair once."""
+    rows, columns = torch.triu_indices(len(x), len(x), 1)
+    return cdist(x, x, p, None)[rows, columns]
 
 
 DECOMPOSITIONS = {
     aten._cdist_forward.default: cdist,
+    aten._pdist_forward.default: pdist,
     aten.mean.default: mean_of_all,
     aten.mean.dim: mean,
     aten.var_mean.correction: var_mean,
