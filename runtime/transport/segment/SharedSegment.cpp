@@ -152,17 +152,21 @@ tp::runtime::waitForArrival(const Control &control, ArrivalSlot &arrivalSlot,
   };
   using namespace std::chrono;
   auto seenAt = steady_clock::now();
-  // A core of one's own costs nothing to wait on, but other programs may want
-  // it too, and the rank waited for may be one that needs it: every microsecond
-  // it is offered to them.
+  // A core of one's own costs nothing to wait on, and where other programs want
+  // it too it comes back a few milliseconds after it is offered to them: it is
+  // kept for as long as ranks usually wait for each other. The rank waited for
+  // may be one that needs it, so from then on it is offered every microsecond.
   constexpr int spins = 40;
-  for (int round = 0, rounds = ownCore ? 100 : 8; round < rounds; ++round) {
+  const int keptRounds = ownCore ? 100 : 0;
+  const int rounds = ownCore ? 200 : 8;
+  for (int round = 0; round < rounds; ++round) {
     for (int i = 0; i < spins; ++i) {
       if (arrived())
         return WaitResult::Arrived;
       pauseBriefly();
     }
-    sched_yield();
+    if (round >= keptRounds)
+      sched_yield();
   }
   // Short enough to see an abort whose wake-up came just before the sleep.
   constexpr nanoseconds longestSleep = milliseconds(50);
