@@ -62,6 +62,12 @@ def refuse_trace(program: ExportedProgram) -> None:
                 "self.NAME, or pass it as an argument (a StaticCache of transformers as "
                 "past_key_values)", module=path, op=op)
         _refuse_two_types(node, path, op)
+        if (node.target == torch.ops.aten.unfold.default and not _tiles(node)
+                and _is_written(node)):
+            raise ExportError(
+                f"{in_module(path)}: windows of unfold are changed in place, which torch.export "
+                "loses where they overlap or leave elements out: change the tensor itself, by its "
+                "slices", module=path, op=op)
         if op.startswith("aten.embedding_renorm"):
             raise ExportError(
                 f"{in_module(path)}: max_norm of an embedding is not supported: leave it out and "
@@ -219,3 +225,23 @@ def inside(module: torch.nn.Module, trace: TracebackType | None) -> TracebackTyp
     while trace is not None and id(trace.tb_frame.f_locals.get("self")) not in parts:
         trace = trace.tb_next
     return trace
+
+
+def _tiles(unfold: torch.fx.Node) -> bool:
+    """Whether each element is in one window."""
+    tensor, dim, size, step = unfold.args
+    return bool(size == step and tensor.meta["val"].shape[dim] % size == 0)
+
+
+def _is_written(view: torch.fx.Node) -> bool:
+    """Whether an op changes a view, or a view of it, in place."""
+    for user in view.users:
+        if not isinstance(user.target, torch._ops.OpOverload):
+            continue
+        schema = user.target._schema
+        if schema.is_mutable and user.args and user.args[0] is view:
+            return True
+        makes_view = any(result.alias_info is not None for result in schema.returns)
+        if makes_view and not schema.is_mutable and _is_written(user):
+            return True
+    return False

@@ -81,16 +81,42 @@ def power_of_tensors(base: Any, exponents: torch.Tensor) -> torch.Tensor:
 
 
 def with_number(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """Of bits of a tensor and of a number."""
-    def of_bits(x: torch.Tensor, number: int) -> torch.Tensor:
+    """Of integers and a number, which torch cuts to their type."""
+    def of_integers(x: torch.Tensor, number: Any) -> torch.Tensor:
         kind = torch.result_type(x, number)
-        limits = 2 if kind == torch.bool else 2**torch.iinfo(kind).bits
-        # The number cut to the type, as torch cuts it.
-        cut = int(number) % limits
-        if kind != torch.bool and torch.iinfo(kind).min < 0 and cut >= limits // 2:
-            cut -= limits
-        return op(x.to(kind), torch.full((), cut, dtype=kind))
-    return of_bits
+        if kind.is_floating_point or kind.is_complex:
+            return NotImplemented
+        return op(x.to(kind), torch.full((), _cut(int(number), kind), dtype=kind))
+    return of_integers
+
+
+def _cut(number: int, kind: torch.dtype) -> int:
+    """A number to the last bits, which are all that a type has."""
+    if kind == torch.bool:
+        return number % 2
+    limits = torch.iinfo(kind)
+    least, count = int(limits.min), 1 << int(limits.bits)
+    return (number - least) % count + least
+
+
+def compared_with_number(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Of integers and a number that their type does not hold, and of truths, whose true is -1 to
+    torch-mlir."""
+    def of_integers(x: torch.Tensor, number: Any) -> torch.Tensor:
+        kind = torch.result_type(x, number)
+        if kind.is_floating_point or kind.is_complex or kind == torch.bool:
+            return NotImplemented
+        if x.dtype == torch.bool:
+            return op(x.to(kind), number)
+        if _cut(int(number), kind) == number:
+            return NotImplemented
+        return op(x, _cut(int(number), kind))
+    return of_integers
+
+
+def shift_of_number(number: int, amounts: torch.Tensor) -> torch.Tensor:
+    """A number times powers of 2."""
+    return torch.full_like(amounts, number) << amounts
 
 
 def square(x: torch.Tensor) -> torch.Tensor:
@@ -100,9 +126,16 @@ def square(x: torch.Tensor) -> torch.Tensor:
 
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.neg.default: negative,
+    aten.bitwise_left_shift.Scalar_Tensor: shift_of_number,
     aten.bitwise_and.Scalar: with_number(torch.bitwise_and),
     aten.bitwise_or.Scalar: with_number(torch.bitwise_or),
     aten.bitwise_xor.Scalar: with_number(torch.bitwise_xor),
+    aten.eq.Scalar: compared_with_number(torch.eq),
+    aten.ne.Scalar: compared_with_number(torch.ne),
+    aten.lt.Scalar: compared_with_number(torch.lt),
+    aten.le.Scalar: compared_with_number(torch.le),
+    aten.gt.Scalar: compared_with_number(torch.gt),
+    aten.ge.Scalar: compared_with_number(torch.ge),
     aten.pow.Scalar: power_of_tensors,
     aten.pow.Tensor_Tensor: power_of_tensors,
     aten.square.default: square,

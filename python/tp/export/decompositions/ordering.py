@@ -334,7 +334,8 @@ def searchsorted(sequence: torch.Tensor, x: torch.Tensor, *, out_int32: bool = F
     whole = x if sequence.dim() > 1 else x.reshape(1, -1)
     left, wanted = sequence.reshape(-1, 1, sequence.shape[-1]), whole.reshape(
         -1, whole.shape[-1], 1)
-    before = left <= wanted if right or side == "right" else left < wanted
+    # NaN stands behind all numbers.
+    before = ~(left > wanted if right or side == "right" else left >= wanted)
     return before.sum(-1, dtype=torch.int32 if out_int32 else torch.int64).reshape(x.shape)
 
 

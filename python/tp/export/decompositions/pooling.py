@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 import torch
@@ -120,7 +121,68 @@ def avg_pool_backward(grad: torch.Tensor, x: torch.Tensor, kernel_size: Sequence
     return total.to(grad.dtype)
 
 
+def _largest(values: Sequence[torch.Tensor],
+             places: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Of tensors of one shape the greatest elements, the first NaN before all, and their places."""
+    value, place = values[0], places[0]
+    for other, there in zip(values[1:], places[1:], strict=True):
+        taken = (other > value) | (torch.isnan(other) & ~torch.isnan(value)) if (
+            value.is_floating_point()) else other > value
+        value, place = torch.where(taken, other, value), torch.where(taken, there, place)
+    return value, place
+
+
+def _places(x: torch.Tensor, rank: int) -> torch.Tensor:
+    """The number of each element among those of the last dimensions."""
+    shape = x.shape[x.dim() - rank:]
+    return torch.arange(math.prod(shape)).reshape(shape).expand(x.shape)
+
+
+def adaptive_max_pool2d(x: torch.Tensor,
+                        output_size: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The greatest elements of windows, and their places. torch-mlir has windows of one size."""
+    place = _places(x, 2)
+    for dim, count in ((x.dim() - 1, output_size[1]), (x.dim() - 2, output_size[0])):
+        windows = []
+        size = x.shape[dim]
+        for i in range(count):
+            begin, end = i * size // count, -(-(i + 1) * size // count)
+            windows.append(_largest(x.narrow(dim, begin, end - begin).unbind(dim),
+                                    place.narrow(dim, begin, end - begin).unbind(dim)))
+        x, place = (torch.stack(each, dim) for each in zip(*windows, strict=True))
+    return x, place
+
+
+def max_pool3d(x: torch.Tensor, kernel_size: Sequence[int], stride: Sequence[int] = (),
+               padding: Sequence[int] = (0,), dilation: Sequence[int] = (1,),
+               ceil_mode: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """The greatest elements of boxes, and their places: along one dimension after the other."""
+    place = _places(x, 3)
+    least = -math.inf if x.is_floating_point() else torch.iinfo(x.dtype).min
+    options = (list(option) * (3 // len(option))
+               for option in (kernel_size, stride or kernel_size, padding, dilation))
+    for dim, (taps, step, before, reach) in reversed(
+            list(enumerate(zip(*options, strict=True), start=x.dim() - 3))):
+        size, span = x.shape[dim], reach * (taps - 1) + 1
+        room = size + 2 * before - span
+        count = (-(-room // step) if ceil_mode else room // step) + 1
+        if ceil_mode and (count - 1) * step >= size + before:
+            # The last window begins in the input, or in the padding before it.
+            count -= 1
+        behind = max(0, (count - 1) * step + span - size - before)
+        around = [0, 0] * (x.dim() - 1 - dim) + [before, behind]
+        x, place = (aten.constant_pad_nd(each, around, value)
+                    for each, value in ((x, least), (place, 0)))
+        values, places = ([aten.slice(each, dim, tap * reach,
+                                      tap * reach + (count - 1) * step + 1, step)
+                           for tap in range(taps)] for each in (x, place))
+        x, place = _largest(values, places)
+    return x, place
+
+
 DECOMPOSITIONS = {
+    aten.adaptive_max_pool2d.default: adaptive_max_pool2d,
+    aten.max_pool3d_with_indices.default: max_pool3d,
     aten.avg_pool2d_backward.default: avg_pool_backward,
     aten.avg_pool3d_backward.default: avg_pool_backward,
     aten.max_pool2d_with_indices_backward.default: max_pool_backward,

@@ -16,14 +16,16 @@ NARROW = (torch.float16, torch.bfloat16)
 
 
 def mean_of_all(x: torch.Tensor, *, dtype: torch.dtype | None = None) -> torch.Tensor:
-    """The mean of all elements, of f16 and bf16."""
+    """The mean of all elements, of f16 and bf16, and of integers."""
     return mean(x, None, dtype=dtype)
 
 
 def mean(x: torch.Tensor, dim: Sequence[int] | None, keepdim: bool = False, *,
          dtype: torch.dtype | None = None) -> torch.Tensor:
-    """The mean over `dim`, of f16 and bf16."""
+    """The mean over `dim`, of f16 and bf16, and of integers."""
     made = dtype or x.dtype
+    if not x.is_floating_point() and not x.is_complex():
+        return x.to(made).mean(dim or None, keepdim)
     if made not in NARROW:
         return NotImplemented
     return x.to(torch.float32).mean(dim or None, keepdim).to(made)

@@ -20,8 +20,10 @@ _KEPT = {
         "expand", "flip", "gather", "index", "index_select", "masked_fill", "narrow", "permute",
         "repeat", "reshape", "roll", "select", "select_scatter", "slice", "slice_scatter", "split",
         "split_with_sizes", "squeeze", "stack", "t", "transpose", "unbind", "unfold", "unsqueeze",
-        "view", "_reshape_alias", "_to_copy", "_unsafe_view")
-} | {torch.ops.prims.convert_element_type}
+        "view", "_reshape_alias", "_unsafe_view")
+}
+_CONVERSIONS = {aten._to_copy, torch.ops.prims.convert_element_type}
+_KEPT |= _CONVERSIONS
 # What makes bytes of a number.
 _MAKERS = {aten.full, aten.full_like, aten.scalar_tensor, aten.arange}
 
@@ -30,9 +32,14 @@ def widen_bytes(graph: torch.fx.Graph) -> None:
     """Rewrites the graph in place."""
     for node in list(graph.nodes):
         packet = getattr(node.target, "overloadpacket", None)
-        if node.op != "call_function" or packet is None or packet in _KEPT:
+        if node.op != "call_function" or packet is None:
             continue
         if node.target.namespace not in ("aten", "prims"):
+            continue
+        if packet in _CONVERSIONS and _is_bytes(node.meta.get("val")):
+            _convert_by_words(graph, node)
+            continue
+        if packet in _KEPT:
             continue
         if packet in _MAKERS:
             if _is_bytes(node.meta.get("val")):
@@ -44,6 +51,14 @@ def widen_bytes(graph: torch.fx.Graph) -> None:
 
 def _is_bytes(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype == torch.uint8
+
+
+def _convert_by_words(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    """Gives a conversion of floats to bytes i64 in between: torch-mlir's has signs."""
+    source = node.args[0]
+    if isinstance(source, torch.fx.Node) and source.meta["val"].is_floating_point():
+        with graph.inserting_before(node):
+            node.replace_input_with(source, _converted(graph, source, torch.int64, node))
 
 
 def _widen(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
