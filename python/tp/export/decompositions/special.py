@@ -34,16 +34,24 @@ def _series(x: torch.Tensor, terms: tuple[float, ...]) -> torch.Tensor:
     return total
 
 
+def _steps_to_large(
+        x: torch.Tensor, total: torch.Tensor,
+        add: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """`x` plus the whole number that makes it large, and `total` with what each step adds to it."""
+    for _ in range(_LARGE):
+        total = torch.where(x < _LARGE, add(total, x), total)
+        x = torch.where(x < _LARGE, x + 1, x)
+    return x, total
+
+
 def lgamma(x: torch.Tensor) -> torch.Tensor:
     """The logarithm of the absolute value of the gamma function."""
     wide = _doubles(x)
     # log|gamma(x)| = log(pi / |sin(pi x)|) - log gamma(1 - x)
     small = wide < 0.5
     at = torch.where(small, 1 - wide, wide)
-    product = torch.ones_like(at)
-    for _ in range(_LARGE):
-        product = torch.where(at < _LARGE, product * at, product)
-        at = torch.where(at < _LARGE, at + 1, at)
+    at, product = _steps_to_large(at, torch.ones_like(at), lambda total, x: total * x)
     # At infinity this is infinity minus infinity.
     value = torch.where(
         torch.isinf(at), at, (at - 0.5) * torch.log(at) - at + 0.5 * math.log(2 * math.pi) +
@@ -61,10 +69,7 @@ def digamma(x: torch.Tensor) -> torch.Tensor:
     # digamma(x) = digamma(1 - x) - pi / tan(pi x)
     small = wide < 0.5
     at = torch.where(small, 1 - wide, wide)
-    total = torch.zeros_like(at)
-    for _ in range(_LARGE):
-        total = torch.where(at < _LARGE, total - 1 / at, total)
-        at = torch.where(at < _LARGE, at + 1, at)
+    at, total = _steps_to_large(at, torch.zeros_like(at), lambda total, x: total - 1 / x)
     value = total + torch.log(at) - 0.5 / at - _series(at, _DIGAMMA) / (at * at)
     part = wide - torch.round(wide)
     reflected = value - math.pi * torch.cos(math.pi * part) / torch.sin(math.pi * part)
