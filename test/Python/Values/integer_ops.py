@@ -23,6 +23,8 @@ class Integers(nn.Module):
                 a * True, a * 300, torch.rsub(a, 3, alpha=2), a**0,
                 torch.pow(a, shift), torch.pow(b, a), torch.pow(3, shift), torch.pow(-1, a),
                 torch.pow(a, shift.to(torch.int16)), a ^ 3, a | 300, a & -2, 5 ^ a,
+                a.max(), a.reshape(1, -1).min(), torch.tensor(2) * a,
+                torch.maximum(a, torch.tensor(3)), torch.minimum(torch.tensor(3), a),
                 a[:16].reshape(4, 4) @ b[:16].reshape(4, 4))
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-from .integers import byte, bytes_as_int32, of_bytes_and_number, power_of_integers
+from .integers import (byte, bytes_as_int32, in_one_type, of_bytes_and_number,
+                       power_of_integers)
 
 aten = torch.ops.aten
 
@@ -35,7 +36,7 @@ def maximum(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The greater element; NaN where either is."""
     both = _together(a, b)
     if both is None:
-        return NotImplemented
+        return in_one_type(torch.maximum)(a, b)
     a, b = both
     return torch.where((a > b) | torch.isnan(a), a, b)
 
@@ -44,7 +45,7 @@ def minimum(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The lesser element; NaN where either is."""
     both = _together(a, b)
     if both is None:
-        return NotImplemented
+        return in_one_type(torch.minimum)(a, b)
     a, b = both
     return torch.where((a < b) | torch.isnan(a), a, b)
 

@@ -25,9 +25,28 @@ def byte(number: int) -> torch.Tensor:
     return torch.full((), (int(number) + 128) % 256 - 128, dtype=torch.int8)
 
 
+def in_one_type(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Of int8 and a tensor of another type without dimensions, which torch-mlir crashes on."""
+    def of_bytes(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        kind = torch.result_type(a, b)
+        if kind != torch.int8 or a.dtype == b.dtype:
+            return NotImplemented
+        return op(a.to(kind), b.to(kind))
+    return of_bytes
+
+
+def extreme_byte(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """The greatest, or least, of all elements of int8, which torch-mlir crashes on."""
+    def of_bytes(x: torch.Tensor) -> torch.Tensor:
+        return op(x.reshape(-1), 0) if x.dtype == torch.int8 else NotImplemented
+    return of_bytes
+
+
 def of_bytes_and_number(op: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
     """Of int8 and a whole number, which torch-mlir crashes on."""
     def of_bytes(x: Any, number: Any, **options: Any) -> torch.Tensor:
+        if isinstance(number, torch.Tensor) and not options:
+            return in_one_type(op)(x, number)
         if not isinstance(number, int) or x.dtype != torch.int8:
             return NotImplemented
         return op(x, byte(number), **options)
@@ -130,6 +149,8 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.bitwise_and.Scalar: with_number(torch.bitwise_and),
     aten.bitwise_or.Scalar: with_number(torch.bitwise_or),
     aten.bitwise_xor.Scalar: with_number(torch.bitwise_xor),
+    aten.max.default: extreme_byte(torch.amax),
+    aten.min.default: extreme_byte(torch.amin),
     aten.eq.Scalar: compared_with_number(torch.eq),
     aten.ne.Scalar: compared_with_number(torch.ne),
     aten.lt.Scalar: compared_with_number(torch.lt),
