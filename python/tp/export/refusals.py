@@ -230,7 +230,8 @@ def inside(module: torch.nn.Module, trace: TracebackType | None) -> TracebackTyp
 def _tiles(unfold: torch.fx.Node) -> bool:
     """Whether each element is in one window."""
     tensor, dim, size, step = unfold.args
-    return bool(size == step and tensor.meta["val"].shape[dim] % size == 0)
+    shape = tensor.meta["val"].shape or (1,)
+    return bool(size == step and shape[dim] % size == 0)
 
 
 def _is_written(view: torch.fx.Node) -> bool:
