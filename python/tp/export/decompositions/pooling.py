@@ -140,7 +140,11 @@ def _places(x: torch.Tensor, rank: int) -> torch.Tensor:
 
 def adaptive_max_pool2d(x: torch.Tensor,
                         output_size: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """The greatest elements of windows, and their places. torch-mlir has windows of one size."""
+    """The greatest elements of windows, and their places. torch-mlir has windows of one size, of
+    batches."""
+    if x.dim() == 4 and not any(
+            size % count for size, count in zip(x.shape[2:], output_size, strict=True)):
+        return NotImplemented
     place = _places(x, 2)
     for dim, count in ((x.dim() - 1, output_size[1]), (x.dim() - 2, output_size[0])):
         windows = []
