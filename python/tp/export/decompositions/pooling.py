@@ -4,6 +4,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -139,7 +140,7 @@ def _places(x: torch.Tensor, rank: int) -> torch.Tensor:
 
 
 def adaptive_max_pool2d(x: torch.Tensor,
-                        output_size: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
+                        output_size: Sequence[int]) -> Any:
     """The greatest elements of windows, and their places. torch-mlir has windows of one size, of
     batches."""
     if x.dim() == 4 and not any(
