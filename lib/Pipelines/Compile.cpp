@@ -274,11 +274,8 @@ private:
   }
 
   LogicalResult runStages(const PartitionOptions &partition) {
-    if (options.dumpStages.empty() && !options.verify) {
-      PassManager manager(&context);
-      buildPartitionPipeline(manager, partition);
-      return manager.run(*module);
-    }
+    if (options.dumpStages.empty() && !options.verify)
+      return runPartitionPipeline(*module, partition);
     for (const PipelineStage &stage : partitionStages()) {
       if (hasOwnPins && stage.name == "apply-plan")
         continue;

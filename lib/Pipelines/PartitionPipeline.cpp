@@ -92,10 +92,10 @@ static const PipelineStage stages[] = {
 
 ArrayRef<PipelineStage> tp::partitionStages() { return stages; }
 
-void tp::buildPartitionPipeline(OpPassManager &manager,
-                                const PartitionOptions &options) {
+static void addStages(ArrayRef<PipelineStage> added, OpPassManager &manager,
+                      const PartitionOptions &options) {
   OpPassManager onFewLayers(ModuleOp::getOperationName());
-  for (const PipelineStage &stage : stages) {
+  for (const PipelineStage &stage : added) {
     if (stage.name == "apply-plan" && options.hasOwnPins)
       continue;
     bool seesAllLayers = stage.seesAllLayers || !options.writePlan.empty();
@@ -105,6 +105,26 @@ void tp::buildPartitionPipeline(OpPassManager &manager,
     }
     stage.build(seesAllLayers ? manager : onFewLayers, options);
   }
+}
+
+void tp::buildPartitionPipeline(OpPassManager &manager,
+                                const PartitionOptions &options) {
+  addStages(stages, manager, options);
+}
+
+LogicalResult tp::runPartitionPipeline(ModuleOp module,
+                                       const PartitionOptions &options) {
+  ArrayRef<PipelineStage> all = stages;
+  ArrayRef<PipelineStage> before = all.take_while(
+      [](const PipelineStage &stage) { return stage.seesAllLayers; });
+  // What they make is verified after tp-normalize, in the layers that stand for
+  // all; in every layer that takes longer than the stages.
+  PassManager first(module.getContext());
+  first.enableVerifier(false);
+  addStages(before, first, options);
+  PassManager rest(module.getContext());
+  addStages(all.drop_front(before.size()), rest, options);
+  return failure(failed(first.run(module)) || failed(rest.run(module)));
 }
 
 namespace {

@@ -73,9 +73,7 @@ FailureOr<TrialPartition> tp::tryPartition(ModuleOp model,
   ScopedDiagnosticHandler silence(context,
                                   [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> copy = model.clone();
-  PassManager manager(context);
-  buildPartitionPipeline(manager, options);
-  if (failed(manager.run(*copy)))
+  if (failed(runPartitionPipeline(*copy, options)))
     return failure();
   return measurePartition(*copy, options.hardware);
 }

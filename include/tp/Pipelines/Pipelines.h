@@ -8,6 +8,7 @@
 #ifndef TP_PIPELINES_PIPELINES_H
 #define TP_PIPELINES_PIPELINES_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -71,6 +72,10 @@ llvm::ArrayRef<PipelineStage> partitionStages();
 /// layers.
 void buildPartitionPipeline(mlir::OpPassManager &manager,
                             const PartitionOptions &options);
+
+/// Runs these stages on `module`.
+llvm::LogicalResult runPartitionPipeline(mlir::ModuleOp module,
+                                         const PartitionOptions &options);
 
 /// Registers `tp-partition-pipeline{plan=FILE mesh=tp=4}`.
 void registerPartitionPipeline();

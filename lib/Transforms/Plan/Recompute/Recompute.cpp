@@ -275,6 +275,7 @@ struct RecomputePass : tp::impl::RecomputeBase<RecomputePass> {
   using RecomputeBase::RecomputeBase;
 
   void runOnOperation() override {
+    bool isAsBefore = true;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<std::string> names;
       if (auto known = function->getAttrOfType<ArrayAttr>(attr::recompute))
@@ -286,9 +287,12 @@ struct RecomputePass : tp::impl::RecomputeBase<RecomputePass> {
         Recomputer recomputer(function);
         for (StringRef module : names)
           recomputer.run(module);
+        isAsBefore = false;
       }
       function->removeAttr(attr::recompute);
     }
+    if (isAsBefore)
+      markAllAnalysesPreserved();
   }
 
   /// Adds to the names what `modules` matches and no name overlaps.
