@@ -6,18 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "CodegenPlan.h"
-#include "Attention/Attention.h"
-#include "Kernels/KernelGroups.h"
 #include "Program/CommandUses.h"
 #include "Program/ThreadMapping.h"
-#include "Rows/SkipRows.h"
-#include "Scatter/ScatterFinder.h"
-#include "Schedule/CommandSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tp/Codegen/BackEndStages.h"
 #include "tp/Runtime/Kernel.h"
 
 using namespace mlir;
@@ -272,38 +268,18 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
     return module.emitError(traits.name)
            << " runs at most " << mostRanks << " ranks, the mesh has "
            << mesh->numRanks();
-  bool areProgramsAlready = isProgram(programs->front());
-  if (!areProgramsAlready) {
-    for (func::FuncOp function : *programs) {
-      if (failed(formAttentions(function, traits)))
+  if (!isProgram(programs->front()))
+    for (const BackEndStage &stage : backEndStages())
+      if ((traits.leavesRows || !stage.isOfRows) &&
+          failed(stage.run(*programs, traits)))
         return failure();
-      skipRows(function, traits);
-      if (recomputeElements(function))
-        cleanUp(function, traits);
-    }
-    programs = formPrograms(*programs, traits);
-    if (failed(programs))
-      return failure();
-    for (func::FuncOp program : *programs)
-      if (failed(formScatters(program, traits)) ||
-          failed(formKernels(program, traits)))
-        return failure();
-  }
   auto planned = std::make_unique<CodegenPlans>();
   int64_t constants = 0;
   for (func::FuncOp program : *programs) {
     auto entry = std::make_unique<CodegenPlan>(traits, planned->asserts);
     entry->mesh = *mesh;
     entry->program = program;
-    if (!areProgramsAlready) {
-      // The plans of kernels hold until kernels are changed.
-      KernelPlans kernels(traits);
-      if (failed(updateInPlace(program, kernels)) ||
-          failed(scheduleCommands(program)) ||
-          failed(writeParts(program, traits)))
-        return failure();
-    }
-    // Of a program that the passes above have formed, too: what they do wrong
+    // Of a program that the stages have formed, too: what they do wrong
     // is an error here, not a wrong number.
     if (failed(verifyProgram(program, traits)) || failed(planMemoryOf(*entry)))
       return failure();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RankStages.h"
+#include "tp/Codegen/BackEndStages.h"
 #include "tp/Codegen/CUDA/CUDAPasses.h"
 #include "tp/Codegen/CodegenPasses.h"
 
@@ -25,17 +26,9 @@ std::vector<tp::RankStage> tp::rankStages(const std::string &target,
   std::vector<RankStage> stages;
   if (target == "cuda")
     stages.push_back({"", createCUDAReductionTypes()});
-  stages.push_back(
-      {"form-attention", createFormAttention({target, scoreBytes})});
-  if (target == "cpu")
-    stages.push_back({"skip-rows", createSkipRows({target})});
-  stages.push_back({"recompute-elements", createRecomputeElements({target})});
-  stages.push_back({"assign-storage", createAssignStorage({target})});
-  stages.push_back({"form-scatters", createFormScatters({target})});
-  stages.push_back({"form-kernels", createFormKernels({target})});
-  stages.push_back({"update-in-place", createUpdateInPlace({target})});
-  stages.push_back({"schedule", createScheduleCommands({target})});
-  stages.push_back({"write-parts", createWriteParts({target})});
+  for (const target::BackEndStage &stage : target::backEndStages())
+    if (target == "cpu" || !stage.isOfRows)
+      stages.push_back({stage.name, stage.createPass({target, scoreBytes})});
   stages.push_back({"plan-memory", createPlanMemory({target})});
   if (target == "cuda") {
     stages.push_back({"map-kernels", createMapKernels()});
