@@ -41,6 +41,9 @@ def both(pair: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
 
 MATRIX = torch.arange(42.0).reshape(6, 7) - 20
 BOXES = torch.randn(2, 2, 9, 8, 7, generator=torch.Generator().manual_seed(0))
+# NaN or infinite where BOXES is greater than 1.
+BROKEN, FAR = torch.where(BOXES > 1, NAN, -INF), torch.where(BOXES > 1, INF, BOXES)
+LABELS = torch.tensor([[3, 0, -1, 1, 2, 4, 5], [6, 5, 4, 3, 2, 1, 0]]).repeat(3, 1)
 BYTES = torch.tensor([[200, 255, 3], [1, 2, 130]], dtype=torch.uint8)
 PLACES = torch.tensor([NAN, 0.0, INF, -INF, 0.5])
 CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], torch.Tensor]] = {
@@ -65,6 +68,25 @@ CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], torch.Tensor]] = 
         BOXES),
     "maxima of boxes with NaN": (
         lambda x: F.max_pool3d(torch.where(x > 2, NAN, x), 3, 2, 1, 1, True), BOXES),
+    "maxima of windows with NaN": (
+        lambda x: both(F.max_pool2d(x[0], 3, 2, 1, return_indices=True)), BROKEN),
+    "maxima of windows with holes and NaN": (
+        lambda x: both(F.max_pool2d(x[0], (2, 3), 2, 1, 2, True, return_indices=True)), BROKEN),
+    "adaptive maxima with NaN": (
+        lambda x: both(F.adaptive_max_pool2d(x[0], (4, 3), return_indices=True)), BROKEN),
+    "maxima without a batch": (
+        lambda x: both(F.max_pool2d(x[0, 0], 2, return_indices=True)), BOXES),
+    "averages without a batch": (lambda x: F.avg_pool2d(x[0, 0], 3, 2, 1), BOXES),
+    "averages of rows without a batch": (lambda x: F.avg_pool1d(x, 3), MATRIX),
+    "samples beside infinity": (
+        lambda x: F.interpolate(x[0], scale_factor=1.7, mode="bilinear"), FAR),
+    "samples between corners": (
+        lambda x: F.interpolate(x, (5, 9, 7), mode="trilinear", align_corners=True), FAR),
+    "samples of rows": (lambda x: F.interpolate(x[0, 0], 5, mode="linear"), FAR),
+    "margins of labels beside NaN": (lambda x: F.multilabel_margin_loss(
+        torch.where(x == 0, NAN, x), LABELS, reduction="none"), MATRIX),
+    "margin of one row of labels": (
+        lambda x: F.multilabel_margin_loss(x[0], LABELS[0]), MATRIX),
     "bytes and truths": (lambda x: torch.cat([x, x > 3]), BYTES),
     "bytes and floats": (lambda x: torch.cat([x, x.float() / 2]), BYTES),
     "bytes and signed ones": (lambda x: torch.stack([x, x.to(torch.int8)]), BYTES),

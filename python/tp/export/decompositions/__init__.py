@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
-from . import (bags, complex_numbers, convolutions, elementwise, fourier, integers, ordering,
-               pooling, random, scatters, shapes, special, statistics)
+from . import (bags, complex_numbers, convolutions, elementwise, fourier, integers, losses,
+               ordering, pooling, random, resampling, scatters, shapes, special, statistics)
 
 aten = torch.ops.aten
 
@@ -48,8 +48,8 @@ def decomposition_table() -> dict[Any, Callable[..., Any]]:
              if op._overloadpacket not in kept}
     table.update(get_decompositions(_BY_TORCH))
     mine: dict[Any, Callable[..., Any]] = {}
-    for own in (bags, complex_numbers, convolutions, elementwise, fourier, integers, ordering,
-                pooling, random, scatters, shapes, special, statistics):
+    for own in (bags, complex_numbers, convolutions, elementwise, fourier, integers, losses,
+                ordering, pooling, random, resampling, scatters, shapes, special, statistics):
         twice = mine.keys() & own.DECOMPOSITIONS.keys()
         assert not twice, f"one function has the last word on an op, expected no other for {twice}"
         mine.update(own.DECOMPOSITIONS)

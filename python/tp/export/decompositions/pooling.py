@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -124,11 +125,13 @@ def avg_pool_backward(grad: torch.Tensor, x: torch.Tensor, kernel_size: Sequence
 
 def _largest(values: Sequence[torch.Tensor],
              places: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of tensors of one shape the greatest elements, the first NaN before all, and their places."""
+    """Of tensors of one shape the greatest elements, the last NaN before all, and their places; -1
+    is that of padding."""
     value, place = values[0], places[0]
     for other, there in zip(values[1:], places[1:], strict=True):
-        taken = (other > value) | (torch.isnan(other) & ~torch.isnan(value)) if (
-            value.is_floating_point()) else other > value
+        taken = (other > value) | ((place < 0) & (there >= 0))
+        if value.is_floating_point():
+            taken = taken | torch.isnan(other)
         value, place = torch.where(taken, other, value), torch.where(taken, there, place)
     return value, place
 
@@ -158,16 +161,16 @@ def adaptive_max_pool2d(x: torch.Tensor,
     return x, place
 
 
-def max_pool3d(x: torch.Tensor, kernel_size: Sequence[int], stride: Sequence[int] = (),
-               padding: Sequence[int] = (0,), dilation: Sequence[int] = (1,),
-               ceil_mode: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+def _max_pool(rank: int, x: torch.Tensor, kernel_size: Sequence[int], stride: Sequence[int],
+              padding: Sequence[int], dilation: Sequence[int],
+              ceil_mode: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """The greatest elements of boxes, and their places: along one dimension after the other."""
-    place = _places(x, 3)
+    place = _places(x, rank)
     least = -math.inf if x.is_floating_point() else torch.iinfo(x.dtype).min
-    options = (list(option) * (3 // len(option))
+    options = (list(option) * (rank // len(option))
                for option in (kernel_size, stride or kernel_size, padding, dilation))
     for dim, (taps, step, before, reach) in reversed(
-            list(enumerate(zip(*options, strict=True), start=x.dim() - 3))):
+            list(enumerate(zip(*options, strict=True), start=x.dim() - rank))):
         size, span = x.shape[dim], reach * (taps - 1) + 1
         room = size + 2 * before - span
         count = (-(-room // step) if ceil_mode else room // step) + 1
@@ -177,7 +180,7 @@ def max_pool3d(x: torch.Tensor, kernel_size: Sequence[int], stride: Sequence[int
         behind = max(0, (count - 1) * step + span - size - before)
         around = [0, 0] * (x.dim() - 1 - dim) + [before, behind]
         x, place = (aten.constant_pad_nd(each, around, value)
-                    for each, value in ((x, least), (place, 0)))
+                    for each, value in ((x, least), (place, -1)))
         values, places = ([aten.slice(each, dim, tap * reach,
                                       tap * reach + (count - 1) * step + 1, step)
                            for tap in range(taps)] for each in (x, place))
@@ -185,8 +188,48 @@ def max_pool3d(x: torch.Tensor, kernel_size: Sequence[int], stride: Sequence[int
     return x, place
 
 
+def max_pool3d(x: torch.Tensor, kernel_size: Sequence[int], stride: Sequence[int] = (),
+               padding: Sequence[int] = (0,), dilation: Sequence[int] = (1,),
+               ceil_mode: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """The greatest elements of boxes, and their places."""
+    return _max_pool(3, x, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+# Whether torch-mlir's form is asked for.
+_kept: ContextVar[bool] = ContextVar("kept", default=False)
+
+
+def max_pool2d_with_indices(x: torch.Tensor, kernel_size: Sequence[int], stride: Sequence[int] = (),
+                            padding: Sequence[int] = (0,), dilation: Sequence[int] = (1,),
+                            ceil_mode: bool = False) -> Any:
+    """The greatest elements of windows in torch-mlir's form, which is of batches. Its places are -1
+    where a NaN is the greatest; so they are found here."""
+    if _kept.get():
+        return NotImplemented
+    options = kernel_size, stride or kernel_size, padding, dilation, ceil_mode
+    token = _kept.set(True)
+    try:
+        batch = x if x.dim() == 4 else x.unsqueeze(0)
+        value = aten.max_pool2d_with_indices(batch, *options)[0]
+    finally:
+        _kept.reset(token)
+    return value if x.dim() == 4 else value.squeeze(0), _max_pool(2, x, *options)[1]
+
+
+def _of_a_batch(op: Any, rank: int) -> Callable[..., Any]:
+    """An average of windows of `[channels, ...]`: torch-mlir has those of batches alone."""
+    def pool(x: torch.Tensor, *args: Any) -> Any:
+        if x.dim() == rank + 2:
+            return NotImplemented
+        return op(x.unsqueeze(0), *args).squeeze(0)
+    return pool
+
+
 DECOMPOSITIONS = {
     aten.adaptive_max_pool2d.default: adaptive_max_pool2d,
+    **{op: _of_a_batch(op, rank) for op, rank in (
+        (aten.avg_pool1d.default, 1), (aten.avg_pool2d.default, 2), (aten.avg_pool3d.default, 3))},
+    aten.max_pool2d_with_indices.default: max_pool2d_with_indices,
     aten.max_pool3d_with_indices.default: max_pool3d,
     aten.avg_pool2d_backward.default: avg_pool_backward,
     aten.avg_pool3d_backward.default: avg_pool_backward,
