@@ -18,6 +18,7 @@ from .prefill import default_lengths
 from .prompts import number_from, token_ids, token_rows
 from .sampling import Sampler, require_sampler, samplers_of
 from .steps import CACHE, MASK, POSITIONS, PREFILL, Steps, cache_ports, write
+from .suited import check_length, check_logits
 
 if TYPE_CHECKING:
     from ..program import Program
@@ -51,7 +52,8 @@ def decode_step(module: Any, length: int, batch: int = 1,
         other places of the cache, and `position_ids`, i64[batch, 1], where the module takes them.
 
     Raises:
-        ExportError: the module is no such model, or its cache cannot be static.
+        ExportError: the module is no such model, its cache cannot be static, or its rotary
+            embeddings change with a text of this length.
     """
     require("torch", "torch_mlir", "transformers")
     import torch
@@ -68,6 +70,7 @@ def decode_step(module: Any, length: int, batch: int = 1,
     most = positions_of(module)
     if most is not None and length > most:
         raise ExportError(f"decode_step: length: the model has {most} positions, got {length}")
+    check_length(text, length)
     from .windows import with_windows
     cache = with_windows(StaticCache(config=text, max_cache_len=length), length, padded)
     if padded and not _is_plain(cache):
@@ -75,16 +78,18 @@ def decode_step(module: Any, length: int, batch: int = 1,
                           "values of all tokens, got one with layers of "
                           f"{', '.join(sorted({type(layer).__name__ for layer in cache.layers}))}: "
                           "read its sequences one by one")
-    tokens = torch.zeros(batch, 1, dtype=torch.int64)
+    # Some models give token 0, the pad, no embedding.
+    tokens = torch.full((batch, 1), text.vocab_size // 2)
     # The first step allocates the cache's tensors.
     with torch.no_grad(), warnings.catch_warnings():
         # From 5.24 on transformers calls it `cache`, and takes both names.
         warnings.filterwarnings("ignore", f".*{CACHE}.* is deprecated", FutureWarning)
-        module(input_ids=tokens, use_cache=True, **{CACHE: cache})
+        found = module(input_ids=tokens, use_cache=True, **{CACHE: cache})
         if not any(getattr(layer, "is_initialized", False) for layer in cache.layers):
             raise ExportError("decode_step: expected a model that keeps keys and values in "
                               f"'{CACHE}', got {type(module).__name__}, which writes none there: "
                               "export a function of its own states with tp.export")
+        check_logits(module, tokens, found.logits)
         cache.reset()
 
         def model(count: int, logits: bool) -> Model:

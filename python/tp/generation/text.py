@@ -21,6 +21,7 @@ from .open_text import only_text
 from .prompts import is_batch, number_from, prompt_tokens, prompts_tokens
 from .sampling import Sampler, require_sampler
 from .steps import Steps, cache_ports
+from .suited import warn_of_settings
 
 if TYPE_CHECKING:
     from ..program import Program
@@ -133,6 +134,7 @@ class TextModel:
         option_flags({name: value for name, value in options.items() if name not in ARGUMENTS})
         module, self.tokenizer = read_model(model, tokenizer)
         self.stop = stop_tokens(module, self.tokenizer)
+        warn_of_settings(module)
         exported = decode_step(module, length=length, prefill=prefill, padded=batch is not None,
                                batch=1 if batch is None else batch)
         if plan is None and mesh is not None:
@@ -268,8 +270,11 @@ class TextModel:
 
 def _count_that_fits(max_new_tokens: int | None, prompt: int, positions: int | None) -> int:
     """The number of tokens to generate behind a prompt of so many. Raises RunError."""
+    if max_new_tokens is None and positions is not None and positions <= prompt:
+        raise RunError(f"the model has {positions} positions, and the prompt {prompt} tokens: shorten "
+                       "the prompt")
     if max_new_tokens is None:
-        return _MOST_TOKENS if positions is None else max(1, min(_MOST_TOKENS, positions - prompt))
+        return _MOST_TOKENS if positions is None else min(_MOST_TOKENS, positions - prompt)
     count = number_from(1, max_new_tokens, "max_new_tokens")
     if positions is not None and prompt + count > positions:
         room = positions - prompt

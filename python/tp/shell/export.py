@@ -52,7 +52,9 @@ def export(options: argparse.Namespace) -> None:
 def _export_step(options: argparse.Namespace) -> None:
     from ..generation import decode_step
     from ..generation.model_files import read_model, stop_tokens, write_words
+    from ..generation.suited import warn_of_settings
     module, tokenizer = read_model(options.source, None)
+    warn_of_settings(module)
     prefill = None if options.prefill is None else numbers(options.prefill, "--prefill")
     batch = options.batch
     model = decode_step(module, options.decode, prefill=prefill, padded=batch is not None,
