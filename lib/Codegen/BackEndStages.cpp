@@ -35,7 +35,8 @@ static const BackEndStage stages[] = {
        return changeEach(functions, [&](func::FuncOp function) {
          return LogicalResult(formAttentions(function, traits));
        });
-     }},
+     },
+     /*isOnTensors=*/true},
     {"skip-rows",
      [](const BackEndOptions &options) {
        return tp::createSkipRows({options.target});
@@ -46,6 +47,7 @@ static const BackEndStage stages[] = {
          return success();
        });
      },
+     /*isOnTensors=*/true,
      /*isOfRows=*/true},
     {"recompute-elements",
      [](const BackEndOptions &options) {
@@ -57,7 +59,8 @@ static const BackEndStage stages[] = {
            cleanUp(function, traits);
          return success();
        });
-     }},
+     },
+     /*isOnTensors=*/true},
     {"assign-storage",
      [](const BackEndOptions &options) {
        return tp::createAssignStorage({options.target});

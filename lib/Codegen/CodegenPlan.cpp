@@ -14,6 +14,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tp/Codegen/BackEndStages.h"
+#include "tp/IR/CodegenAttributes.h"
 #include "tp/Runtime/Kernel.h"
 
 using namespace mlir;
@@ -268,9 +269,11 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
     return module.emitError(traits.name)
            << " runs at most " << mostRanks << " ranks, the mesh has "
            << mesh->numRanks();
+  bool onTensorsDone = bool(module->removeAttr(tp::attr::onTensorsDone));
   if (!isProgram(programs->front()))
     for (const BackEndStage &stage : backEndStages())
       if ((traits.leavesRows || !stage.isOfRows) &&
+          !(onTensorsDone && stage.isOnTensors) &&
           failed(stage.run(*programs, traits)))
         return failure();
   auto planned = std::make_unique<CodegenPlans>();

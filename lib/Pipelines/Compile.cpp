@@ -274,8 +274,12 @@ private:
   }
 
   LogicalResult runStages(const PartitionOptions &partition) {
-    if (options.dumpStages.empty() && !options.verify)
-      return runPartitionPipeline(*module, partition);
+    if (options.dumpStages.empty() && !options.verify) {
+      PartitionOptions both = partition;
+      if (weightStages(options).empty())
+        both.backEnd = {options.target, cuda.scoreBytes};
+      return runPartitionPipeline(*module, both);
+    }
     for (const PipelineStage &stage : partitionStages()) {
       if (hasOwnPins && stage.name == "apply-plan")
         continue;

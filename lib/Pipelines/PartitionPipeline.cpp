@@ -92,6 +92,18 @@ static const PipelineStage stages[] = {
 
 ArrayRef<PipelineStage> tp::partitionStages() { return stages; }
 
+/// What the target does to functions on tensors.
+static OpPassManager onTensors(const PartitionOptions &options) {
+  OpPassManager manager(ModuleOp::getOperationName());
+  if (!options.backEnd)
+    return manager;
+  bool hasRows = options.backEnd->target == "cpu";
+  for (const target::BackEndStage &stage : target::backEndStages())
+    if (stage.isOnTensors && (hasRows || !stage.isOfRows))
+      manager.addPass(stage.createPass(*options.backEnd));
+  return manager;
+}
+
 static void addStages(ArrayRef<PipelineStage> added, OpPassManager &manager,
                       const PartitionOptions &options) {
   OpPassManager onFewLayers(ModuleOp::getOperationName());
@@ -100,7 +112,8 @@ static void addStages(ArrayRef<PipelineStage> added, OpPassManager &manager,
       continue;
     bool seesAllLayers = stage.seesAllLayers || !options.writePlan.empty();
     if (seesAllLayers && !onFewLayers.empty()) {
-      manager.addPass(createRepeatLayers(std::move(onFewLayers)));
+      manager.addPass(
+          createRepeatLayers(std::move(onFewLayers), onTensors(options)));
       onFewLayers = OpPassManager(ModuleOp::getOperationName());
     }
     stage.build(seesAllLayers ? manager : onFewLayers, options);

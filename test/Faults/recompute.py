@@ -9,6 +9,7 @@ VERIFY_BOUND = "Transforms/Plan/verify-bound.mlir"
 RESUME = "Codegen/resume.mlir"
 FORM_KERNELS = "Codegen/form-kernels.mlir"
 ON_DEVICES = "Codegen/form-kernels-on-devices.mlir"
+REPEAT_LAYERS = "Transforms/Layers/repeat-layers.test"
 TRAINING = "Python/Training/recompute.test"
 LIMIT = "EndToEnd/memory-limit.test"
 FULLY_SHARD = "Transforms/Plan/fully-shard.mlir"
@@ -126,5 +127,13 @@ FAULTS = {
         ("copies of layers are computed again in the forward pass",
          "«isa<KeptOp>(op)» || (gather",
          "false", TRAINING),
+        ("copies of layers are one attention",
+         "*number« + copy * numAttentions»",
+         "", REPEAT_LAYERS),
+    ],
+    "lib/Transforms/Layers/OpSignature.cpp": [
+        ("attentions of two layers are not alike",
+         "«rest.erase(attr::attentionNumber)»;",
+         "void()", REPEAT_LAYERS),
     ],
 }

@@ -106,7 +106,7 @@ READERS = {
 # Texts that tp's passes are given and that name no file to write.
 PASS_READERS = {
     "tp-apply-plan": "plan mesh what-if", "tp-write-plan": "plan mesh entries recompute",
-    "tp-propagate": "objective hardware", "tp-repeat-layers": "passes",
+    "tp-propagate": "objective hardware", "tp-repeat-layers": "passes further",
     "tp-cheapest-assignment": "objective", "tp-partition-pipeline": "plan mesh hardware objective",
     "tp-bucket-collectives": "hardware", "tp-simulate": "reference",
     "tp-cuda-compile": "show chip", "tp-cpu-compile": "show target-cpu",

@@ -39,6 +39,8 @@ struct BackEndStage {
   /// need not verify. Fails with a located error.
   mlir::LogicalResult (*run)(EntryFunctions &functions,
                              const TargetTraits &traits);
+  /// It works on functions on tensors, one layer like the other.
+  bool isOnTensors = false;
   /// Only targets whose kernels leave out rows have it.
   bool isOfRows = false;
 };

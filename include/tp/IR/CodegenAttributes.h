@@ -14,6 +14,8 @@ namespace tp::attr {
 /// On the ops of an attention step, a dictionary: which attention, from which
 /// query and key on, what the op computes of it, and what the whole computes.
 inline constexpr llvm::StringLiteral attention = "tp.attention";
+/// In it: which attention.
+inline constexpr llvm::StringLiteral attentionNumber = "id";
 /// On the status store of a failed assertion, a unit: it may leave loops that
 /// its condition does not depend on.
 inline constexpr llvm::StringLiteral check = "tp.check";
@@ -38,6 +40,9 @@ inline constexpr llvm::StringLiteral queue = "tp.queue";
 /// On a collective of a rank's program, a unit: it starts as one with the
 /// collective before it.
 inline constexpr llvm::StringLiteral withPrevious = "tp.with_previous";
+/// On a module, a unit: the stages of the back end on tensors have run, on the
+/// layers that tp-repeat-layers kept.
+inline constexpr llvm::StringLiteral onTensorsDone = "tp.on_tensors_done";
 } // namespace tp::attr
 
 #endif // TP_IR_CODEGENATTRIBUTES_H

@@ -27,6 +27,7 @@ def TP_Dialect : Dialect {
     |---|---|---|
     | `tp.joined`, `tp.permutation` | arguments of a rank's program | of joined memory, the numbers of the arguments that lie in it; of these, the order of their dimensions there |
     | `tp.rounded_from` | parameters of a rank's program | the element type that the model has the parameter in; the type here is what it is rounded to when it is loaded |
+    | `tp.on_tensors_done` | modules | the stages of the back end on tensors have run, on the layers that tp-repeat-layers kept |
     | `tp.copied` | results of a rank's program | why the result is not in the memory of the argument that it updates, but copied there |
     | `tp.mapping`, `tp.queue`, `tp.with_previous` | kernels, commands, collectives of a rank's program | for devices: how the kernel's loops lie on threads; the queue that runs the command, "compute" or "communication"; the collective starts as one with the one before it |
     | `tp.name`, `tp.kind`, `tp.aliases` | arguments, results | the exporter's name and kind; of a tied weight, a list of its other names |

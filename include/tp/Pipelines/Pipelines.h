@@ -10,6 +10,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "tp/Codegen/BackEndStages.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <string>
@@ -50,6 +51,9 @@ struct PartitionOptions {
   /// Loops of which unrolling would make more ops are kept (tp-outline-loops);
   /// without it all are unrolled. For the CPU alone.
   std::optional<int64_t> unrollLimit;
+  /// With it the stages of the back end on tensors run too, where layers repeat
+  /// (tp-repeat-layers), on the layers kept.
+  std::optional<target::BackEndOptions> backEnd;
   /// The input already has pins, as after tp-apply-plan.
   bool hasOwnPins = false;
 };

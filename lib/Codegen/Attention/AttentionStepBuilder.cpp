@@ -18,7 +18,7 @@ using namespace tp::target;
 DictionaryAttr AttentionStepBuilder::tag(StringRef role,
                                          ArrayRef<NamedAttribute> more) {
   SmallVector<NamedAttribute> entries(more);
-  entries.push_back(number("id", id));
+  entries.push_back(number(tp::attr::attentionNumber, id));
   entries.push_back(builder.getNamedAttr("role", builder.getStringAttr(role)));
   return builder.getDictionaryAttr(entries);
 }

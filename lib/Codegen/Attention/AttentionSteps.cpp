@@ -45,7 +45,8 @@ static StringRef roleOf(Operation *op) {
 
 std::optional<int64_t> tp::target::attentionOfStep(Operation *op) {
   DictionaryAttr tag = tagOf(op);
-  auto id = tag ? tag.getAs<IntegerAttr>("id") : IntegerAttr();
+  auto id =
+      tag ? tag.getAs<IntegerAttr>(tp::attr::attentionNumber) : IntegerAttr();
   if (!id || joinsSteps(op))
     return std::nullopt;
   return id.getInt();

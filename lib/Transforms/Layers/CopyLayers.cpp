@@ -8,6 +8,7 @@
 #include "UnfoldedNames.h"
 #include "Unfolder.h"
 #include "mlir/IR/IRMapping.h"
+#include "tp/IR/CodegenAttributes.h"
 #include "tp/IR/OpInputs.h"
 #include "tp/IR/PortAttributes.h"
 #include "tp/IR/TP.h"
@@ -17,9 +18,27 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::layers;
 
+/// The number of an attention that `op` is a step of.
+static std::optional<int64_t> attentionOf(Operation *op) {
+  auto tag = op->getAttrOfType<DictionaryAttr>(attr::attention);
+  auto number =
+      tag ? tag.getAs<IntegerAttr>(attr::attentionNumber) : IntegerAttr();
+  return number ? std::optional(number.getInt()) : std::nullopt;
+}
+
+/// Makes `op` a step of attention `number`.
+static void setAttention(Operation *op, int64_t number) {
+  NamedAttrList tag(op->getAttrOfType<DictionaryAttr>(attr::attention));
+  tag.set(attr::attentionNumber,
+          IntegerAttr::get(IntegerType::get(op->getContext(), 64), number));
+  op->setAttr(attr::attention, tag.getDictionary(op->getContext()));
+}
+
 void Unfolder::findCopiedOps() {
   llvm::DenseSet<unsigned> descending, ascending;
   for (Operation &op : block.without_terminator()) {
+    if (std::optional<int64_t> number = attentionOf(&op))
+      numAttentions = std::max(numAttentions, *number + 1);
     std::optional<Place> place = layers.placeOf(&op);
     if (!place || place->layer != copied)
       continue;
@@ -106,6 +125,8 @@ void Unfolder::insertCopies() {
       Operation *made = entry.op->clone(inside);
       inside.clear();
       made->setDiscardableAttrs(entry.attributes);
+      if (std::optional<int64_t> number = attentionOf(made))
+        setAttention(made, *number + copy * numAttentions);
       block.getOperations().insert(before->getIterator(), made);
       newOps[entry.correspondence][copy - 1] = made;
     }

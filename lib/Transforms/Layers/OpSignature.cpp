@@ -8,6 +8,7 @@
 #include "OpSignature.h"
 #include "mlir/IR/OperationSupport.h"
 #include "tp/IR/CauseAttributes.h"
+#include "tp/IR/CodegenAttributes.h"
 #include "tp/IR/TP.h"
 
 using namespace mlir;
@@ -17,19 +18,33 @@ static bool namesModule(StringAttr name) {
   return name == attr::reason || name == attr::cause || name == attr::values;
 }
 
+/// What is the same in all layers of an attribute that is kept beside the op's
+/// own: of an attention's, all but its number.
+static Attribute acrossLayers(NamedAttribute attribute) {
+  if (attribute.getName() != attr::attention)
+    return attribute.getValue();
+  auto tag = dyn_cast<DictionaryAttr>(attribute.getValue());
+  if (!tag || !tag.contains(attr::attentionNumber))
+    return attribute.getValue();
+  NamedAttrList rest(tag);
+  rest.erase(attr::attentionNumber);
+  return rest.getDictionary(tag.getContext());
+}
+
 /// The attributes kept beside the op's own, without those that name its module.
 static llvm::hash_code hashOfDiscardable(Operation *op) {
   DictionaryAttr attributes = op->getDiscardableAttrDictionary();
   bool plain = llvm::none_of(attributes, [](NamedAttribute attribute) {
-    return namesModule(attribute.getName());
+    return namesModule(attribute.getName()) ||
+           attribute.getName() == attr::attention;
   });
   if (plain)
     return hash_value(attributes);
   llvm::hash_code hash = 0;
   for (NamedAttribute attribute : attributes)
     if (!namesModule(attribute.getName()))
-      hash =
-          llvm::hash_combine(hash, attribute.getName(), attribute.getValue());
+      hash = llvm::hash_combine(hash, attribute.getName(),
+                                acrossLayers(attribute));
   return hash;
 }
 
@@ -43,7 +58,10 @@ static bool sameDiscardable(Operation *a, Operation *b) {
       return !namesModule(attribute.getName());
     });
   };
-  return llvm::equal(relevant(left), relevant(right));
+  return llvm::equal(
+      relevant(left), relevant(right), [](NamedAttribute a, NamedAttribute b) {
+        return a.getName() == b.getName() && acrossLayers(a) == acrossLayers(b);
+      });
 }
 
 static llvm::hash_code hashOfInherent(Operation *op) {

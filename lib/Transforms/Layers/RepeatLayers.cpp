@@ -8,6 +8,7 @@
 #include "LayerFolding.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "tp/IR/CodegenAttributes.h"
 #include "tp/IR/Entries.h"
 #include "tp/IR/TP.h"
 #include "tp/Transforms/Layers/LayersPasses.h"
@@ -29,22 +30,36 @@ static std::string textOf(Pass &pass) {
   return text;
 }
 
+static std::string textOf(OpPassManager &manager) {
+  return llvm::join(
+      llvm::map_range(manager, [](Pass &pass) { return textOf(pass); }), ",");
+}
+
 namespace {
 struct RepeatLayersPass : tp::impl::RepeatLayersBase<RepeatLayersPass> {
   using RepeatLayersBase::RepeatLayersBase;
-  explicit RepeatLayersPass(OpPassManager given) : manager(std::move(given)) {
+  RepeatLayersPass(OpPassManager given, OpPassManager after)
+      : manager(std::move(given)), furtherManager(std::move(after)) {
     // A pipeline that is printed shows its options.
-    SmallVector<std::string> texts = llvm::map_to_vector(manager, textOf);
-    passes = llvm::join(texts, ",");
+    passes = textOf(manager);
+    further = textOf(furtherManager);
   }
   RepeatLayersPass(const RepeatLayersPass &other)
-      : RepeatLayersBase(other), manager(other.manager) {}
+      : RepeatLayersBase(other), manager(other.manager),
+        furtherManager(other.furtherManager) {}
 
   LogicalResult initializeOptions(
       StringRef options,
       function_ref<LogicalResult(const Twine &)> errorHandler) override {
-    if (failed(RepeatLayersBase::initializeOptions(options, errorHandler)))
-      return failure();
+    return failure(
+        failed(RepeatLayersBase::initializeOptions(options, errorHandler)) ||
+        failed(parse(passes, manager, errorHandler)) ||
+        failed(parse(further, furtherManager, errorHandler)));
+  }
+
+  static LogicalResult
+  parse(const std::string &passes, OpPassManager &manager,
+        function_ref<LogicalResult(const Twine &)> errorHandler) {
     std::string message;
     llvm::raw_string_ostream os(message);
     if (failed(parsePassPipeline(passes, manager, os)))
@@ -68,6 +83,7 @@ struct RepeatLayersPass : tp::impl::RepeatLayersBase<RepeatLayersPass> {
 
   void getDependentDialects(DialectRegistry &registry) const override {
     manager.getDependentDialects(registry);
+    furtherManager.getDependentDialects(registry);
   }
 
   void runOnOperation() override {
@@ -81,7 +97,10 @@ private:
   Outcome runOnFewLayers(ArrayRef<std::unique_ptr<RepeatedLayers>> layers,
                          int64_t keptAtEnd);
 
+  bool unfoldFurther(ArrayRef<LayerFolding> folded, ModuleOp few);
+
   OpPassManager manager{ModuleOp::getOperationName()};
+  OpPassManager furtherManager{ModuleOp::getOperationName()};
 };
 } // namespace
 
@@ -113,16 +132,53 @@ bool RepeatLayersPass::repeat() {
 /// layers, or repeated different ones.
 static bool haveOneLayout(ArrayRef<func::FuncOp> entries) {
   SharedArguments shared(entries);
-  return llvm::all_of(
-      shared.tensors(), [&](ArrayRef<EntryArgument> tensor) {
-        auto layoutOf = [&](EntryArgument each) {
-          func::FuncOp entry = entries[each.entry];
-          return entry.getArgAttr(each.argument, attr::layout);
-        };
-        return llvm::all_of(tensor, [&](EntryArgument each) {
-          return layoutOf(each) == layoutOf(tensor.front());
-        });
-      });
+  return llvm::all_of(shared.tensors(), [&](ArrayRef<EntryArgument> tensor) {
+    auto layoutOf = [&](EntryArgument each) {
+      func::FuncOp entry = entries[each.entry];
+      return entry.getArgAttr(each.argument, attr::layout);
+    };
+    return llvm::all_of(tensor, [&](EntryArgument each) {
+      return layoutOf(each) == layoutOf(tensor.front());
+    });
+  });
+}
+
+/// Whether all functions of `few` have all layers again.
+static bool unfoldAll(ArrayRef<LayerFolding> folded, ModuleOp few) {
+  auto made = llvm::to_vector(few.getOps<func::FuncOp>());
+  if (made.size() != folded.size())
+    return false;
+  for (auto [one, function] : llvm::zip_equal(folded, made))
+    if (!one.unfold(function))
+      return false;
+  return haveOneLayout(made);
+}
+
+/// Gives `few` all layers again, as the further passes leave them. False, and
+/// it is unchanged, where these fail or what they make does not repeat.
+bool RepeatLayersPass::unfoldFurther(ArrayRef<LayerFolding> folded,
+                                     ModuleOp few) {
+  if (furtherManager.empty())
+    return false;
+  ModuleOp copy = few.clone();
+  getOperation().push_back(copy);
+  bool done = false;
+  {
+    // They run again where they failed.
+    ScopedDiagnosticHandler silence(&getContext(),
+                                    [](Diagnostic &) { return success(); });
+    done =
+        succeeded(runPipeline(furtherManager, copy)) && unfoldAll(folded, copy);
+  }
+  if (done) {
+    few->setAttrs(copy->getAttrDictionary());
+    few->setAttr(attr::onTensorsDone, UnitAttr::get(&getContext()));
+    few.getBody()->clear();
+    few.getBody()->getOperations().splice(few.getBody()->end(),
+                                          copy.getBody()->getOperations());
+  }
+  copy.erase();
+  return done;
 }
 
 /// Done, or the module is unchanged.
@@ -155,13 +211,10 @@ RepeatLayersPass::Outcome RepeatLayersPass::runOnFewLayers(
     });
     result = runPipeline(manager, few);
   }
-  auto made = llvm::to_vector(few.getOps<func::FuncOp>());
-  if (failed(result) || made.size() != folded.size())
+  if (failed(result) ||
+      size_t(llvm::range_size(few.getOps<func::FuncOp>())) != folded.size())
     return giveUp(Outcome::Failed);
-  for (auto [one, function] : llvm::zip_equal(folded, made))
-    if (!one.unfold(function))
-      return giveUp(Outcome::DoesNotRepeat);
-  if (!haveOneLayout(made))
+  if (!unfoldFurther(folded, few) && !unfoldAll(folded, few))
     return giveUp(Outcome::DoesNotRepeat);
   for (Diagnostic &diagnostic : diagnostics)
     getContext().getDiagEngine().emit(std::move(diagnostic));
@@ -182,6 +235,8 @@ RepeatLayersPass::Outcome RepeatLayersPass::runOnFewLayers(
   return Outcome::Done;
 }
 
-std::unique_ptr<Pass> tp::createRepeatLayers(OpPassManager passes) {
-  return std::make_unique<RepeatLayersPass>(std::move(passes));
+std::unique_ptr<Pass> tp::createRepeatLayers(OpPassManager passes,
+                                             OpPassManager further) {
+  return std::make_unique<RepeatLayersPass>(std::move(passes),
+                                            std::move(further));
 }

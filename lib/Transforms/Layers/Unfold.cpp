@@ -167,6 +167,11 @@ bool LayerFolding::unfold(func::FuncOp folded) const {
       whole.getArguments(), [&](Value argument) { return !isOut(argument); });
   if (folded.getNumArguments() != arguments || !folded.getBody().hasOneBlock())
     return false;
+  // The order of what is written to memory is not in its operands.
+  if (llvm::any_of(folded.getBody().front(), [](Operation &op) {
+        return llvm::any_of(op.getOperandTypes(), llvm::IsaPred<MemRefType>);
+      }))
+    return false;
   Unfolder unfolder(*this, folded);
   if (!unfolder.canUnfold())
     return false;

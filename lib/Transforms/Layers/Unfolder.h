@@ -79,6 +79,8 @@ private:
       replacements;
   llvm::SmallVector<mlir::Attribute> argumentAttributes;
   unsigned numOldArguments = 0;
+  /// Numbers of attentions in the folded function are less.
+  int64_t numAttentions = 0;
   bool isSorted = false, hasSameTypes = true;
 };
 } // namespace tp::layers

@@ -57,8 +57,10 @@ static LogicalResult verifyOp(Operation *op) {
     for (Block &block : region)
       if (failed(verifyPlain(op, block.getArgumentTypes())))
         return failure();
+  // The last three are the back end's, which may have seen the layers kept.
   if (isa_and_nonnull<TPDialect>(op->getDialect()) && !isCollective(op) &&
-      !isa<AxisIndexOp, CustomOp, KeptOp>(op))
+      !isa<AxisIndexOp, CustomOp, KeptOp, NeededOp, AttendOp, AttendBackwardOp>(
+          op))
     return op->emitOpError("is left, expected none after tp-partition");
   auto values = op->getAttrOfType<ArrayAttr>(attr::values);
   if (!values || op->getNumResults() == 0)

@@ -18,8 +18,11 @@ namespace tp {
 #define GEN_PASS_REGISTRATION
 #include "tp/Transforms/Layers/Passes.h.inc"
 
-/// The pass over `passes`, which run on modules.
-std::unique_ptr<mlir::Pass> createRepeatLayers(mlir::OpPassManager passes);
+/// The pass over `passes` and `further`, which run on modules.
+std::unique_ptr<mlir::Pass>
+createRepeatLayers(mlir::OpPassManager passes,
+                   mlir::OpPassManager further =
+                       mlir::OpPassManager(mlir::ModuleOp::getOperationName()));
 } // namespace tp
 
 #endif // TP_TRANSFORMS_LAYERS_LAYERSPASSES_H

@@ -29,6 +29,12 @@ def RepeatLayers : Pass<"tp-repeat-layers", "::mlir::ModuleOp"> {
     differ in an op, an attribute, a pin or an operand, or if fewer than six
     repeat. Errors are always those of the whole program.
 
+    The passes in `further` then run on the layers kept, before copies of them
+    are made. If what they make repeats too, the module gets the attribute
+    `tp.on_tensors_done`. If it does not, or if the passes run on the whole
+    program, `further` is left to who comes later. Attentions of copies have
+    numbers of their own (`tp.attention`).
+
     Copies have the locations of the layers that they replace. They have no
     numbers in `tp.values`. So without passes only the order of ops changes:
 
@@ -65,6 +71,9 @@ def RepeatLayers : Pass<"tp-repeat-layers", "::mlir::ModuleOp"> {
   let options = [
     Option<"passes", "passes", "std::string", "\"\"",
            "The passes to run on a module: a,b or builtin.module(a,b)">,
+    Option<"further", "further", "std::string", "\"\"",
+           "Passes to run after these, if what they make of the layers kept "
+           "repeats too">,
     Option<"report", "report", "bool", "false",
            "Emit a remark that says how many layers were left out">
   ];
