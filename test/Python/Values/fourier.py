@@ -29,9 +29,9 @@ class Transforms(torch.nn.Module):
 inputs = (torch.randn(3, 6, 8), torch.randn(4, 5, 6, dtype=torch.complex64))
 module = Transforms()
 expected = module(*inputs)
+model = tp.export(module, inputs)
 for ranks in (1, 2):
-    with tp.compile(tp.export(module, inputs), plan={"argument x": tp.Shard(1)},
-                    mesh=ranks) as program:
+    with tp.compile(model, plan={"argument x": tp.Shard(1)}, mesh=ranks) as program:
         for number, (mine, its) in enumerate(zip(program(*inputs), expected, strict=True)):
             torch.testing.assert_close(mine, its, rtol=1e-4, atol=1e-5,
                                        msg=lambda text, number=number: f"result {number}: {text}")
