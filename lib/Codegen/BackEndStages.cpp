@@ -13,11 +13,12 @@
 #include "Scatter/ScatterFinder.h"
 #include "Schedule/CommandSchedule.h"
 #include "tp/Codegen/CodegenPasses.h"
+#include "tp/IR/CodegenAttributes.h"
 
 using namespace mlir;
 using namespace tp::target;
 
-/// A stage that changes one function after the other.
+/// Changes one function after the other.
 template <typename Change>
 static LogicalResult changeEach(EntryFunctions &functions, Change change) {
   for (func::FuncOp function : functions)
@@ -26,96 +27,98 @@ static LogicalResult changeEach(EntryFunctions &functions, Change change) {
   return success();
 }
 
+template <LogicalResult (*change)(func::FuncOp, const TargetTraits &)>
+static LogicalResult changeEach(EntryFunctions &functions,
+                                const TargetTraits &traits) {
+  return changeEach(functions, [&](func::FuncOp function) {
+    return change(function, traits);
+  });
+}
+
+/// Makes a pass whose only option is the target.
+template <typename Options, std::unique_ptr<Pass> (*create)(Options)>
+static std::unique_ptr<Pass> createOf(const BackEndOptions &options) {
+  return create({options.target});
+}
+
+static std::unique_ptr<Pass> createAttention(const BackEndOptions &options) {
+  return tp::createFormAttention({options.target, options.scoreBytes});
+}
+
+static LogicalResult formAttention(func::FuncOp function,
+                                   const TargetTraits &traits) {
+  return formAttentions(function, traits);
+}
+
+static LogicalResult leaveRows(func::FuncOp function,
+                               const TargetTraits &traits) {
+  skipRows(function, traits);
+  return success();
+}
+
+static LogicalResult recompute(func::FuncOp function,
+                               const TargetTraits &traits) {
+  if (recomputeElements(function))
+    cleanUp(function, traits);
+  return success();
+}
+
+static LogicalResult assignStorage(EntryFunctions &functions,
+                                   const TargetTraits &traits) {
+  FailureOr<EntryFunctions> programs = formPrograms(functions, traits);
+  if (succeeded(programs))
+    functions = *programs;
+  return programs;
+}
+
+static LogicalResult update(func::FuncOp program, const TargetTraits &traits) {
+  // The plans of kernels hold until kernels are changed.
+  KernelPlans kernels(traits);
+  return updateInPlace(program, kernels);
+}
+
+static LogicalResult schedule(func::FuncOp program, const TargetTraits &) {
+  return scheduleCommands(program);
+}
+
 static const BackEndStage stages[] = {
-    {"form-attention",
-     [](const BackEndOptions &options) {
-       return tp::createFormAttention({options.target, options.scoreBytes});
-     },
-     [](EntryFunctions &functions, const TargetTraits &traits) {
-       return changeEach(functions, [&](func::FuncOp function) {
-         return LogicalResult(formAttentions(function, traits));
-       });
-     },
+    {"form-attention", createAttention, changeEach<formAttention>,
      /*isOnTensors=*/true},
-    {"skip-rows",
-     [](const BackEndOptions &options) {
-       return tp::createSkipRows({options.target});
-     },
-     [](EntryFunctions &functions, const TargetTraits &traits) {
-       return changeEach(functions, [&](func::FuncOp function) {
-         skipRows(function, traits);
-         return success();
-       });
-     },
-     /*isOnTensors=*/true,
-     /*isOfRows=*/true},
+    {"skip-rows", createOf<tp::SkipRowsOptions, tp::createSkipRows>,
+     changeEach<leaveRows>, /*isOnTensors=*/true, /*isOfRows=*/true},
     {"recompute-elements",
-     [](const BackEndOptions &options) {
-       return tp::createRecomputeElements({options.target});
-     },
-     [](EntryFunctions &functions, const TargetTraits &traits) {
-       return changeEach(functions, [&](func::FuncOp function) {
-         if (recomputeElements(function))
-           cleanUp(function, traits);
-         return success();
-       });
-     },
-     /*isOnTensors=*/true},
+     createOf<tp::RecomputeElementsOptions, tp::createRecomputeElements>,
+     changeEach<recompute>, /*isOnTensors=*/true},
     {"assign-storage",
-     [](const BackEndOptions &options) {
-       return tp::createAssignStorage({options.target});
-     },
-     [](EntryFunctions &functions, const TargetTraits &traits) {
-       FailureOr<EntryFunctions> programs = formPrograms(functions, traits);
-       if (succeeded(programs))
-         functions = *programs;
-       return LogicalResult(programs);
-     }},
-    {"form-scatters",
-     [](const BackEndOptions &options) {
-       return tp::createFormScatters({options.target});
-     },
-     [](EntryFunctions &functions, const TargetTraits &traits) {
-       return changeEach(functions, [&](func::FuncOp program) {
-         return formScatters(program, traits);
-       });
-     }},
-    {"form-kernels",
-     [](const BackEndOptions &options) {
-       return tp::createFormKernels({options.target});
-     },
-     [](EntryFunctions &functions, const TargetTraits &traits) {
-       return changeEach(functions, [&](func::FuncOp program) {
-         return formKernels(program, traits);
-       });
-     }},
+     createOf<tp::AssignStorageOptions, tp::createAssignStorage>,
+     assignStorage},
+    {"form-scatters", createOf<tp::FormScattersOptions, tp::createFormScatters>,
+     changeEach<formScatters>},
+    {"form-kernels", createOf<tp::FormKernelsOptions, tp::createFormKernels>,
+     changeEach<formKernels>},
     {"update-in-place",
-     [](const BackEndOptions &options) {
-       return tp::createUpdateInPlace({options.target});
-     },
-     [](EntryFunctions &functions, const TargetTraits &traits) {
-       return changeEach(functions, [&](func::FuncOp program) {
-         // The plans of kernels hold until kernels are changed.
-         KernelPlans kernels(traits);
-         return updateInPlace(program, kernels);
-       });
-     }},
+     createOf<tp::UpdateInPlaceOptions, tp::createUpdateInPlace>,
+     changeEach<update>},
     {"schedule",
-     [](const BackEndOptions &options) {
-       return tp::createScheduleCommands({options.target});
-     },
-     [](EntryFunctions &functions, const TargetTraits &) {
-       return changeEach(functions, scheduleCommands);
-     }},
-    {"write-parts",
-     [](const BackEndOptions &options) {
-       return tp::createWriteParts({options.target});
-     },
-     [](EntryFunctions &functions, const TargetTraits &traits) {
-       return changeEach(functions, [&](func::FuncOp program) {
-         return writeParts(program, traits);
-       });
-     }},
+     createOf<tp::ScheduleCommandsOptions, tp::createScheduleCommands>,
+     changeEach<schedule>},
+    {"write-parts", createOf<tp::WritePartsOptions, tp::createWriteParts>,
+     changeEach<writeParts>},
 };
 
-ArrayRef<BackEndStage> tp::target::backEndStages() { return stages; }
+SmallVector<BackEndStage>
+tp::target::backEndStages(const TargetTraits &traits) {
+  return llvm::to_vector(
+      llvm::make_filter_range(ArrayRef(stages), [&](const BackEndStage &stage) {
+        return traits.leavesRows || !stage.isOfRows;
+      }));
+}
+
+SmallVector<BackEndStage> tp::target::backEndStages(StringRef target) {
+  std::optional<TargetTraits> traits = traitsOf(target);
+  return traits ? backEndStages(*traits) : SmallVector<BackEndStage>();
+}
+
+void tp::target::forgetStagesRun(ModuleOp module) {
+  module->removeAttr(tp::attr::onTensorsDone);
+}

@@ -271,9 +271,8 @@ tp::target::planCodegen(ModuleOp module, const TargetTraits &traits) {
            << mesh->numRanks();
   bool onTensorsDone = bool(module->removeAttr(tp::attr::onTensorsDone));
   if (!isProgram(programs->front()))
-    for (const BackEndStage &stage : backEndStages())
-      if ((traits.leavesRows || !stage.isOfRows) &&
-          !(onTensorsDone && stage.isOnTensors) &&
+    for (const BackEndStage &stage : backEndStages(traits))
+      if (!(onTensorsDone && stage.isOnTensors) &&
           failed(stage.run(*programs, traits)))
         return failure();
   auto planned = std::make_unique<CodegenPlans>();

@@ -61,6 +61,7 @@ public:
     module = parseSource(options.model, "the model", &context);
     if (!module || failed(dump("input")))
       return failure();
+    target::forgetStagesRun(*module);
     hasImportedPlan = hasShardAnnotations(*module);
     if (hasImportedPlan &&
         (failed(importAnnotations(*module, options, location)) ||

@@ -97,9 +97,9 @@ static OpPassManager onTensors(const PartitionOptions &options) {
   OpPassManager manager(ModuleOp::getOperationName());
   if (!options.backEnd)
     return manager;
-  bool hasRows = options.backEnd->target == "cpu";
-  for (const target::BackEndStage &stage : target::backEndStages())
-    if (stage.isOnTensors && (hasRows || !stage.isOfRows))
+  for (const target::BackEndStage &stage :
+       target::backEndStages(options.backEnd->target))
+    if (stage.isOnTensors)
       manager.addPass(stage.createPass(*options.backEnd));
   return manager;
 }

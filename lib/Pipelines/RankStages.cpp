@@ -26,9 +26,8 @@ std::vector<tp::RankStage> tp::rankStages(const std::string &target,
   std::vector<RankStage> stages;
   if (target == "cuda")
     stages.push_back({"", createCUDAReductionTypes()});
-  for (const target::BackEndStage &stage : target::backEndStages())
-    if (target == "cpu" || !stage.isOfRows)
-      stages.push_back({stage.name, stage.createPass({target, scoreBytes})});
+  for (const target::BackEndStage &stage : target::backEndStages(target))
+    stages.push_back({stage.name, stage.createPass({target, scoreBytes})});
   stages.push_back({"plan-memory", createPlanMemory({target})});
   if (target == "cuda") {
     stages.push_back({"map-kernels", createMapKernels()});

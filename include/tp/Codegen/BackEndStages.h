@@ -15,6 +15,7 @@
 #define TP_CODEGEN_BACKENDSTAGES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace tp::target {
@@ -45,10 +46,16 @@ struct BackEndStage {
   bool isOfRows = false;
 };
 
-/// form-attention, skip-rows, recompute-elements, assign-storage,
-/// form-scatters, form-kernels, update-in-place, schedule, write-parts, in this
-/// order. tp-plan-memory comes after them.
-llvm::ArrayRef<BackEndStage> backEndStages();
+/// Those of form-attention, skip-rows, recompute-elements, assign-storage,
+/// form-scatters, form-kernels, update-in-place, schedule and write-parts that
+/// the target has, in this order. tp-plan-memory comes after them.
+llvm::SmallVector<BackEndStage> backEndStages(const TargetTraits &traits);
+/// Those of target "cpu" or "cuda"; none of another.
+llvm::SmallVector<BackEndStage> backEndStages(llvm::StringRef target);
+
+/// Forgets what `module` says of stages that have run: of a text it is not
+/// known to be so.
+void forgetStagesRun(mlir::ModuleOp module);
 
 } // namespace tp::target
 

@@ -7,6 +7,7 @@
 
 #include "CPUStages.h"
 #include "ObjectCode.h"
+#include "tp/Codegen/BackEndStages.h"
 #include "tp/Codegen/CPU/CPUPasses.h"
 #include "tp/Codegen/CPU/CompileForCPU.h"
 
@@ -29,6 +30,7 @@ struct CompilePass : tp::impl::CPUCompileBase<CompilePass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    forgetStagesRun(module);
     if (show.empty() && output.empty()) {
       module.emitError("tp-cpu-compile: expected 'output' or 'show'");
       return signalPassFailure();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CUDAStages.h"
+#include "tp/Codegen/BackEndStages.h"
 #include "tp/Codegen/CUDA/CUDAPasses.h"
 #include "tp/Codegen/CUDA/CompileForCUDA.h"
 #include "tp/Files/OutputText.h"
@@ -39,15 +40,14 @@ static void printLaunches(const CodegenPlan &planned) {
         buffer["index"] = place.index;
       buffers.push_back(std::move(buffer));
     }
-    llvm::json::Object line{
-        {"function", launch.getFunction()},
-        {"grid", llvm::json::Array(*launch.getGrid())},
-        {"block", llvm::json::Array(*launch.getBlock())},
-        {"shared_bytes", int64_t(launch.getShared())},
-        {"scratch_bytes", int64_t(launch.getScratch())},
-        {"flops", int64_t(launch.getFlops())},
-        {"bytes", int64_t(launch.getBytes())},
-        {"buffers", std::move(buffers)}};
+    llvm::json::Object line{{"function", launch.getFunction()},
+                            {"grid", llvm::json::Array(*launch.getGrid())},
+                            {"block", llvm::json::Array(*launch.getBlock())},
+                            {"shared_bytes", int64_t(launch.getShared())},
+                            {"scratch_bytes", int64_t(launch.getScratch())},
+                            {"flops", int64_t(launch.getFlops())},
+                            {"bytes", int64_t(launch.getBytes())},
+                            {"buffers", std::move(buffers)}};
     llvm::outs() << llvm::json::Value(std::move(line)) << "\n";
   }
 }
@@ -73,6 +73,7 @@ struct CompilePass : tp::impl::CUDACompileBase<CompilePass> {
 
   LogicalResult run() {
     ModuleOp module = getOperation();
+    forgetStagesRun(module);
     if (!llvm::is_contained(
             {"", "kernels", "lowered", "launches", "ptx", "manifest"}, show) ||
         (show.empty() && host.empty()))

@@ -63,6 +63,9 @@ def check_logits(module: Any, tokens: Any, cached: Any) -> None:
     plain = module(input_ids=tokens, use_cache=False).logits.double()
     if not torch.allclose(cached.double(), plain, 0, 0.02 * float(plain.abs().nan_to_num().max()),
                           equal_nan=True):
+        if module.training:
+            raise ExportError("decode_step: the module is in training mode, in which it leaves values "
+                              "out at random: call module.eval() first")
         raise ExportError(f"decode_step: {type(module).__name__} computes other logits with "
                           "transformers' static cache than without a cache: export a function of "
                           "states of your own with tp.export")

@@ -35,9 +35,10 @@ def long_rope() -> Any:
         bos_token_id=0, eos_token_id=0))
 
 
-def llama(**settings: Any) -> Any:
+def llama(dropout: float = 0.0, **settings: Any) -> Any:
     """A model with settings for its texts."""
-    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SIZES, eos_token_id=None))
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
+        **SIZES, eos_token_id=None, attention_dropout=dropout))
     model.generation_config = transformers.GenerationConfig(pad_token_id=0, **settings)
     return model
 
@@ -59,6 +60,7 @@ def main() -> None:
     refused(lambda: decode_step(gpt_neo().eval(), 4))
     refused(lambda: decode_step(long_rope().eval(), 17))
     refused(lambda: decode_step(long_rope().eval(), 16))
+    refused(lambda: decode_step(llama(dropout=0.5).train(), 8))
     refused(lambda: list(tp.generate(llama().eval(), [1] * 64)))
     for settings in ({"repetition_penalty": 1.5, "num_beams": 3, "suppress_tokens": [1]},
                      {"do_sample": True, "temperature": 0.6, "top_p": 0.9}):
