@@ -128,12 +128,12 @@ FAULTS = {
          "«isa<KeptOp>(op)» || (gather",
          "false", TRAINING),
         ("copies of layers are one attention",
-         "*number« + copy * numAttentions»",
-         "", REPEAT_LAYERS),
+         "*number + «copy * numAttentions»",
+         "0", REPEAT_LAYERS),
     ],
     "lib/Transforms/Layers/OpSignature.cpp": [
         ("attentions of two layers are not alike",
          "«rest.erase(attr::attentionNumber)»;",
-         "void()", REPEAT_LAYERS),
+         "Attribute()", REPEAT_LAYERS),
     ],
 }
