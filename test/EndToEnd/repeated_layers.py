@@ -1,7 +1,9 @@
 """Models of nine layers, of which tp decides about four: on a mesh and under each of
 its plans, every result is that of one rank on which all layers were decided about.
 
-    repeated_layers.py FOLDER MODEL --mesh=tp=3 [--program=training]
+    repeated_layers.py FOLDER MODEL --mesh=tp=3 [--program=training] [--fakes=FOLDER]
+
+With --fakes they run on devices that are the host, with the libraries in that folder.
 """
 
 import argparse
@@ -13,13 +15,15 @@ import sys
 BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
 sys.path.insert(0, BENCH)
 import artifact  # noqa: E402
+sys.path.insert(0, os.path.join(BENCH, "..", "test"))
+import fake_devices  # noqa: E402
 
 SIZES = ["--layers=9", "--dim=32", "--heads=4", "--ff=48", "--vocab=40", "--batch=4",
          "--seq=6", "--positions=8", "--experts=3", "--element=f64"]
 
 
-def execute(command):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+def execute(command, environment=None):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
     if done.returncode:
         sys.exit(f"{' '.join(command)[:2000]}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
     return done.stdout + done.stderr
@@ -45,8 +49,12 @@ def main():
     parser.add_argument("model")
     parser.add_argument("--mesh", required=True)
     parser.add_argument("--program", default="forward")
+    parser.add_argument("--fakes")
     options = parser.parse_args()
     folder = options.folder
+    device, environment = [], None
+    if options.fakes:
+        device, environment = fake_devices.OPTIONS, fake_devices.environment(options.fakes, folder)
     kv_heads = ["--kv-heads=2"] if options.model in ("llama", "moe") else []
     execute([sys.executable, os.path.join(BENCH, "generate"), options.model,
              f"--program={options.program}", f"--mesh={options.mesh}", "--weights",
@@ -73,14 +81,14 @@ def main():
                         "-o", os.devnull])
         if "of 9 layers were left out" not in said:
             sys.exit(f"{plan}: expected that layers are left out")
-        execute(["tp-compile", stem + ".mlir", f"--plan={plan}", "-o", stem + ".split.tp"])
+        execute(["tp-compile", stem + ".mlir", f"--plan={plan}", "-o", stem + ".split.tp", *device])
         # The gradients of norms, which ranks have parts of, are sent together.
         members = most_reasons(stem + ".split.tp")
         if "sequence-parallel" in plan and options.program == "training" and members < 9:
             sys.exit(f"{plan}: expected a collective for 9 layers, got one for {members}")
         said = execute(run + [stem + ".split.tp", f"--ranks={ranks}", "--poison",
                               "--rtol=1e-9", "--atol=1e-10"] + [
-            f"--expected-output={name}=@{path}" for name, path in files.items()])
+            f"--expected-output={name}=@{path}" for name, path in files.items()], environment)
         equal = said.count("equal")
         if equal != len(names):
             sys.exit(f"{plan}: expected {len(names)} equal results, got {equal}:\n{said}")
